@@ -1,0 +1,1 @@
+"""JSON-RPC and REST as Bitcoin Core serves them. Never: the chain lock."""

@@ -1,0 +1,1 @@
+"""The unauthenticated REST interface under /rest/."""

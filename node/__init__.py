@@ -1,0 +1,1 @@
+"""The node's core: primitives, consensus, chain, storage. No HTTP here, no SQL outside `storage`."""

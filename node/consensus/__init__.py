@@ -1,0 +1,1 @@
+"""Consensus rules as pure functions over plain values. No clock, no I/O, no SQL, no logging."""

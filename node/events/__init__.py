@@ -1,0 +1,1 @@
+"""Event types, their identity and order, and their encoding. Never: delivery."""

@@ -1,0 +1,1 @@
+"""Block assembly and regtest block generation. Never: the mempool's policy."""

@@ -1,0 +1,1 @@
+"""Chain parameters of the five networks, as frozen values. Pure."""

@@ -1,0 +1,1 @@
+"""Bitcoin's data structures and encodings. Pure: no clock, no I/O, no logging."""

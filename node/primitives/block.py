@@ -1,0 +1,103 @@
+"""Block headers and blocks: decoding, encoding and hashes.
+
+Owns: the 80-byte header and the list of transactions. Never: whether a block is valid.
+"""
+
+import struct
+
+from clarion.node.errors import DecodeError
+from clarion.node.primitives.codec import compact_size, read_compact_size
+from clarion.node.primitives.hashes import sha256d
+from clarion.node.primitives.ids import BlockHash, hash_to_hex
+from clarion.node.primitives.transaction import WITNESS_SCALE_FACTOR, Transaction, parse_transaction
+
+HEADER_SIZE = 80
+
+_HEADER = struct.Struct("<i32s32sIII")
+
+
+class BlockHeader:
+    """The 80 bytes that are hashed. `version` is int32, `time`, `bits` and `nonce` are uint32, hashes internal."""
+
+    __slots__ = ("bits", "hash", "merkle_root", "nonce", "prev_hash", "time", "version")
+
+    def __init__(self, version: int, prev_hash: bytes, merkle_root: bytes, time: int, bits: int, nonce: int) -> None:
+        self.version = version
+        self.prev_hash = BlockHash(prev_hash)
+        self.merkle_root = merkle_root
+        self.time = time
+        self.bits = bits
+        self.nonce = nonce
+        self.hash = BlockHash(sha256d(self.serialize()))
+
+    @classmethod
+    def parse(cls, data: bytes, offset: int = 0) -> "BlockHeader":
+        """Return the header at `offset`. Raises DecodeError if fewer than 80 bytes are left."""
+        if len(data) - offset < HEADER_SIZE:
+            raise DecodeError(f"a block header has {HEADER_SIZE} bytes, {max(0, len(data) - offset)} are left")
+        header = cls.__new__(cls)
+        (header.version, prev, header.merkle_root, header.time, header.bits, header.nonce) = _HEADER.unpack_from(
+            data, offset
+        )
+        header.prev_hash = BlockHash(prev)
+        header.hash = BlockHash(sha256d(data[offset : offset + HEADER_SIZE]))
+        return header
+
+    def serialize(self) -> bytes:
+        """Return the 80 header bytes."""
+        return _HEADER.pack(self.version, self.prev_hash, self.merkle_root, self.time, self.bits, self.nonce)
+
+    def __repr__(self) -> str:
+        return f"BlockHeader({hash_to_hex(self.hash)})"
+
+
+class Block:
+    """A header with its transactions. `raw` is the full encoding, `base_size` its length without witnesses."""
+
+    __slots__ = ("base_size", "header", "raw", "txs")
+
+    def __init__(self, header: BlockHeader, txs: list[Transaction]) -> None:
+        """Build a block from its parts; it is encoded at once."""
+        self.header = header
+        self.txs = txs
+        count = compact_size(len(txs))
+        self.raw = header.serialize() + count + b"".join([tx.raw for tx in txs])
+        self.base_size = HEADER_SIZE + len(count) + sum([tx.base_size for tx in txs])
+
+    @classmethod
+    def parse(cls, data: bytes) -> "Block":
+        """Return the block that `data` holds from its first to its last byte. Raises DecodeError."""
+        block, end = parse_block(data)
+        if end != len(data):
+            raise DecodeError(f"{len(data) - end} bytes behind the block's end")
+        return block
+
+    @property
+    def hash(self) -> BlockHash:
+        """The header's hash, internal order."""
+        return self.header.hash
+
+    @property
+    def weight(self) -> int:
+        """Weight in weight units (BIP141)."""
+        return self.base_size * (WITNESS_SCALE_FACTOR - 1) + len(self.raw)
+
+    def __repr__(self) -> str:
+        return f"Block({hash_to_hex(self.hash)}, {len(self.txs)} transactions)"
+
+
+def parse_block(data: bytes, offset: int = 0) -> tuple[Block, int]:
+    """Return (block, offset behind it) of the block at `offset`. Raises DecodeError."""
+    block = Block.__new__(Block)
+    block.header = BlockHeader.parse(data, offset)
+    count, at = read_compact_size(data, offset + HEADER_SIZE)
+    base_size = at - offset
+    txs = []
+    for _ in range(count):
+        tx, at = parse_transaction(data, at)
+        base_size += tx.base_size
+        txs.append(tx)
+    block.txs = txs
+    block.raw = data[offset:at]
+    block.base_size = base_size
+    return block, at

@@ -1,0 +1,1 @@
+"""Script: interpreter, signature hashes and signature checks. Pure and synchronous."""

@@ -1,0 +1,1 @@
+"""The only package that speaks SQL, and the block and undo files. Never: consensus decisions."""

@@ -1,0 +1,1 @@
+"""Script checks of whole blocks and the worker pool that runs them."""
