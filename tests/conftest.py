@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from helpers import shared as _shared
 from helpers.counts import RecordCount, count_lines, make_recorder
 
