@@ -25,7 +25,5 @@ def merkle_root(hashes: Sequence[bytes]) -> tuple[bytes, bool]:
                 mutated = True
         if len(level) & 1:
             level.append(level[-1])
-        level = [
-            _sha256(_sha256(level[i] + level[i + 1]).digest()).digest() for i in range(0, len(level), 2)
-        ]
+        level = [_sha256(_sha256(level[i] + level[i + 1]).digest()).digest() for i in range(0, len(level), 2)]
     return level[0], mutated
