@@ -1,0 +1,68 @@
+# Clarion. `make test` and `make demo` work from a bare clone: they make .venv, install, and run.
+#
+#   make PYTHON=python3.12 test     another interpreter
+#   make test ARGS='tests/unit -x'  arguments for pytest
+#   make demo SECONDS=20            a demonstration that ends by itself
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+ARGS ?=
+SECONDS ?= 0
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.installed
+
+.PHONY: help install test lint format types contracts check demo compat build clean
+
+help:
+	@sed -n '1,6s/^# \{0,1\}//p' Makefile
+	@echo "Targets: install test lint format types contracts check demo compat build clean"
+
+install: $(READY)
+
+# The oracle (Core's own library, for differential tests) has no build for some platforms: its tests skip then.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Clarion needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + ": give another with PYTHON=...")'
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { rm -rf $(VENV); echo "Making $(VENV) ..."; $(PYTHON) -m venv $(VENV); }
+	@echo "Installing ..."
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --editable '.[dev,postgres]'
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --editable '.[oracle]' \
+		|| echo "No build of py-bitcoinkernel for this platform: the tests that compare with it will skip."
+	@touch $@
+
+test: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(READY)
+	$(BIN)/mypy -p clarion
+
+contracts: $(READY)
+	$(BIN)/lint-imports --no-logo
+
+check: lint types contracts test
+
+demo: $(READY)
+	@$(BIN)/python examples/demo.py --seconds $(SECONDS)
+
+# Plays recorded conversations with Bitcoin Core against a fresh node; needs the recordings (CLARION_SHARED, ../shared).
+compat: $(READY)
+	$(BIN)/python tools/compat.py $(ARGS)
+
+# Both archives, one built from the other; they must hold the same files.
+build: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python tools/compare_archives.py dist
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
