@@ -1,0 +1,236 @@
+"""A real regtest node as a subprocess, driven over its sockets.
+
+Owns: free ports, a data directory, waiting until it is ready, RPC, REST, ZMQ, stopping and killing. Never: asserting.
+"""
+
+import base64
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import zmq
+
+START_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 60
+TOPICS = ("hashblock", "hashtx", "rawblock", "rawtx", "sequence")
+
+
+class RpcFailure(Exception):
+    """An error answer: `code` and `message` as the node gave them, `status` the HTTP status."""
+
+    def __init__(self, code: int, message: str, status: int) -> None:
+        super().__init__(f"{code}: {message} (HTTP {status})")
+        self.code = code
+        self.message = message
+        self.status = status
+
+
+def free_port() -> int:
+    """Return a TCP port that is free on the loopback interface at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def program() -> list[str]:
+    """Return the command that starts `clarion` in the environment that runs the tests."""
+    return [str(Path(sys.executable).parent / "clarion")]
+
+
+class Node:
+    """One node. `start` it, use it, `stop` it; `with Node(...) as node` does both."""
+
+    def __init__(self, datadir: Path, *options: str, chain: str = "regtest", topics: Sequence[str] = ()) -> None:
+        """`options` are command-line options; `topics` are published on one endpoint, `zmq_address`."""
+        self.datadir = datadir
+        self.chain = chain
+        self.rpc_port = free_port()
+        self.zmq_address = f"tcp://127.0.0.1:{free_port()}"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.output = datadir / "output.txt"
+        self._options = [*options, *(f"-zmqpub{topic}={self.zmq_address}" for topic in topics)]
+
+    @property
+    def chain_dir(self) -> Path:
+        """The folder of the chain's files."""
+        return self.datadir if self.chain == "main" else self.datadir / self.chain
+
+    def __enter__(self) -> "Node":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.stop()
+
+    def spawn(self, *more: str) -> subprocess.Popen[bytes]:
+        """Start the process and return at once."""
+        self.datadir.mkdir(parents=True, exist_ok=True)
+        arguments = [
+            f"-datadir={self.datadir}",
+            f"-chain={self.chain}",
+            "-server=1",
+            "-listen=0",
+            f"-rpcport={self.rpc_port}",
+            "-rest=1",
+            *self._options,
+            *more,
+        ]
+        with self.output.open("ab") as sink:
+            # A session of its own: Ctrl-C for the tests must not reach the node.
+            self.process = subprocess.Popen(
+                [*program(), *arguments], stdout=sink, stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True
+            )
+        return self.process
+
+    def start(self, *more: str) -> None:
+        """Start the node and wait until it answers. Raises AssertionError with its output if it does not."""
+        self.spawn(*more)
+        self.wait_ready()
+
+    def wait_ready(self) -> None:
+        """Wait until `getblockcount` has an answer other than -28 (warming up)."""
+        assert self.process is not None
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise AssertionError(f"the node ended with status {self.process.returncode}:\n{self.read_output()}")
+            with contextlib.suppress(OSError, RpcFailure, http.client.HTTPException):
+                self.rpc("getblockcount")
+                return
+            time.sleep(0.05)
+        self.kill()
+        raise AssertionError(f"the node was not ready within {START_TIMEOUT_S} s:\n{self.read_output()}")
+
+    def read_output(self) -> str:
+        """Return what the process has printed."""
+        return self.output.read_text(errors="replace") if self.output.exists() else ""
+
+    def wait(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
+        """Wait until the process has ended and return its status. Kills it and raises AssertionError if it hangs."""
+        assert self.process is not None
+        try:
+            return self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"the node did not end within {timeout_s} s:\n{self.read_output()}") from None
+
+    def stop(self) -> int:
+        """Stop the node with the `stop` call and return its status."""
+        self.rpc("stop")
+        return self.wait()
+
+    def terminate(self, signum: int = signal.SIGTERM) -> int:
+        """Send a signal that ends the node cleanly and return its status."""
+        assert self.process is not None
+        self.process.send_signal(signum)
+        return self.wait()
+
+    def kill(self) -> None:
+        """End the node as a power failure would (SIGKILL); its children must notice by themselves."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def authorization(self) -> str:
+        """Return the Authorization header of the cookie. Raises OSError while there is none."""
+        cookie = (self.chain_dir / ".cookie").read_bytes()
+        return "Basic " + base64.b64encode(cookie).decode()
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, bytes]:
+        """Send one HTTP request and return (status, body)."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.rpc_port, timeout=120)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def rpc(self, method: str, *params: object) -> Any:
+        """Call a method and return its result; numbers with a fraction are Decimal. Raises RpcFailure."""
+        call = {"jsonrpc": "1.0", "id": 1, "method": method, "params": list(params)}
+        headers = {"Authorization": self.authorization(), "Content-Type": "application/json"}
+        status, body = self.request("POST", "/", json.dumps(call).encode(), headers)
+        try:
+            answer = json.loads(body, parse_float=Decimal)
+        except ValueError:
+            raise RpcFailure(0, body.decode(errors="replace"), status) from None
+        if answer["error"] is not None:
+            raise RpcFailure(answer["error"]["code"], answer["error"]["message"], status)
+        return answer["result"]
+
+    def rest(self, path: str) -> tuple[int, bytes]:
+        """Return (status, body) of a GET below /rest/."""
+        return self.request("GET", f"/rest/{path}")
+
+    def debug_log(self) -> str:
+        """Return the text of debug.log."""
+        return (self.chain_dir / "debug.log").read_text(errors="replace")
+
+    @contextlib.contextmanager
+    def subscriber(self, *topics: str) -> Iterator["Subscriber"]:
+        """Subscribe to `topics` (all five if none is named) on the node's endpoint until the block ends."""
+        subscriber = Subscriber(self.zmq_address, topics or TOPICS)
+        try:
+            yield subscriber
+        finally:
+            subscriber.close()
+
+
+class Subscriber:
+    """A SUB socket with a time-out."""
+
+    def __init__(self, address: str, topics: Sequence[str]) -> None:
+        self._context = zmq.Context()
+        self._socket = self._context.socket(zmq.SUB)
+        self._socket.setsockopt(zmq.RCVHWM, 0)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        for topic in topics:
+            self._socket.setsockopt(zmq.SUBSCRIBE, topic.encode())
+        self._socket.connect(address)
+
+    def receive(self, timeout_s: float = 10) -> tuple[str, bytes, int]:
+        """Return (topic, body, counter) of the next message. Raises AssertionError if none comes in time."""
+        if not self._socket.poll(int(timeout_s * 1000)):
+            raise AssertionError(f"no message within {timeout_s} s")
+        topic, body, counter = self._socket.recv_multipart()
+        return topic.decode(), body, int.from_bytes(counter, "little")
+
+    def drain(self, silence_s: float = 0.5) -> list[tuple[str, bytes, int]]:
+        """Return all messages until none has come for `silence_s` seconds."""
+        messages = []
+        while self._socket.poll(int(silence_s * 1000)):
+            messages.append(self.receive())
+        return messages
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+        self._context.term()
+
+
+def process_ids_below(pid: int) -> list[int]:
+    """Return the process ids of all descendants of `pid` (Linux: /proc)."""
+    parents: dict[int, int] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                stat = Path("/proc", entry, "stat").read_text()
+                parents[int(entry)] = int(stat.rpartition(")")[2].split()[1])
+    below = [pid]
+    for ancestor in below:
+        below.extend(child for child, parent in parents.items() if parent == ancestor)
+    return below[1:]
