@@ -1,0 +1,369 @@
+"""The node's configuration as typed values.
+
+Owns: what each option's value is, with its default and limits. Never: where values come from (node.options), what is
+done with them. Only the entry points, app, control, api, plugins and notifiers may import this module; lower layers
+are given plain values.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clarion.node.errors import ConfigError
+from clarion.node.options.chain_choice import CHAINS
+from clarion.node.options.deployment_values import (
+    Deployments,
+    read_deployments,
+    read_signet_challenge,
+    read_test_switches,
+)
+from clarion.node.options.load import Loaded, load_settings
+from clarion.node.options.option import Option
+from clarion.node.options.reader import OptionReader
+from clarion.node.options.service_options import ZMQ_TOPICS
+from clarion.node.options.settings import Settings, Value
+from clarion.node.options.values import check_port, read_amount, read_hex256, read_text
+from clarion.node.options.values import split_host_port as split_host_port
+from clarion.node.primitives.ids import BlockHash
+from clarion.notifiers.zmq_address import DEFAULT_HWM, ZmqAddress, parse_zmq_address
+
+CHECK_QUEUES = ("auto", "inline", "threads", "processes")
+MIN_PRUNE_MIB = 550
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the node was told. Paths are absolute; picklable, so that child processes get it as it is."""
+
+    settings: Settings
+    chain: str
+    """`main`, `test`, `testnet4`, `signet` or `regtest`."""
+    datadir: Path
+    chain_dir: Path
+    blocks_dir: Path
+    conf_path: Path | None
+    arguments: tuple[str, ...]
+    warnings: tuple[str, ...]
+    """Lines for standard error and the log."""
+    notes: tuple[str, ...]
+    """Lines for the log only."""
+
+    database_url: str | None
+    """SQLAlchemy URL; None means SQLite files in the chain's directory."""
+    dbcache_mib: int
+    db_batch_bytes: int
+    blocks_xor: bool
+    fast_prune: bool
+    prune_mib: int
+
+    par: int
+    """Cores that check scripts, at least 1."""
+    par_batch: int
+    check_queue: str | None
+    """`inline`, `threads`, `processes`, or None where `par` decides."""
+    script_cache_bytes: int
+    check_blocks: int
+    check_level: int
+    check_block_index: int | None
+    minimum_chainwork: int | None
+    assume_valid: BlockHash | None
+    """None: the chain's default; 32 zero bytes: check everything."""
+    max_tip_age: int
+    stop_at_height: int
+    stop_after_block_import: bool
+    load_block: tuple[Path, ...]
+    mock_time: int
+    test_activation_heights: Mapping[str, int]
+    vbparams: Mapping[str, tuple[int, int, int]]
+    """Deployment → (start time, timeout, minimal activation height)."""
+    signet_challenge: bytes | None
+    test_switches: tuple[str, ...]
+    """Values of -test: `bip94`, `addrman`, …"""
+
+    block_max_weight: int
+    block_reserved_weight: int
+    block_min_tx_fee_sat: int
+    """Satoshis per kvB."""
+    block_version: int | None
+
+    server: bool
+    rest: bool
+    rpc_bind: tuple[str, ...]
+    rpc_allow_ip: tuple[str, ...]
+    rpc_port: int
+    rpc_user: str
+    rpc_password: str
+    rpc_auth: tuple[str, ...]
+    rpc_whitelist: tuple[str, ...]
+    rpc_whitelist_default: bool
+    rpc_cookie_file: Path | None
+    """None: no cookie."""
+    rpc_cookie_perms: str | None
+    rpc_server_timeout: int
+    rpc_threads: int
+    rpc_work_queue: int
+    rpc_doc_check: bool
+    deprecated_rpc: tuple[str, ...]
+    ua_comments: tuple[str, ...]
+    api_workers: int
+    events_process: bool
+    zmq_notifiers: tuple[ZmqAddress, ...]
+    """In the order in which the reference creates its notifiers."""
+    plugins: tuple[str, ...]
+    disabled_plugins: tuple[str, ...]
+
+    debug: tuple[str, ...]
+    debug_exclude: tuple[str, ...]
+    log_levels: tuple[str, ...]
+    log_level_always: bool
+    log_timestamps: bool
+    log_time_micros: bool
+    log_thread_names: bool
+    log_source_locations: bool
+    print_to_console: bool
+    debug_log_file: Path | None
+    shrink_debug_file: bool
+    pid_file: Path | None
+    daemon: bool
+    daemon_wait: bool
+
+    @property
+    def dbcache(self) -> int:
+        """Size of the coins cache in bytes."""
+        return self.dbcache_mib << 20
+
+    def get(self, name: str) -> str | None:
+        """Return an option's raw text, None if nobody set it; a negation reads as `0`."""
+        value = self.settings.get(name)
+        return None if value is None else read_text(value)
+
+    def values(self, name: str) -> list[str]:
+        """Return all raw texts of an option that may be given often."""
+        return [read_text(value) for value in self.settings.get_all(name)]
+
+    def is_negated(self, name: str) -> bool:
+        """Whether `-noname` is what counts."""
+        return self.settings.get(name) is False
+
+
+def load_config(
+    argv: Sequence[str], environ: Mapping[str, str] | None = None, extra_options: Iterable[Option] = ()
+) -> Config:
+    """Return the configuration of a node that is started with `argv` (without the program's name).
+
+    Raises ConfigError: its text is the line to show. Creates nothing: see `create_directories`.
+    """
+    loaded = load_settings(argv, os.environ if environ is None else environ, extra_options)
+    return _build(loaded, OptionReader(loaded.settings))
+
+
+def create_directories(config: Config) -> None:
+    """Make the data directory in the reference's shape. Raises ConfigError if that fails."""
+    try:
+        if not config.chain_dir.exists():
+            (config.chain_dir / "wallets").mkdir(parents=True, exist_ok=True)
+        config.blocks_dir.mkdir(parents=True, exist_ok=True)
+        for folder in ("chainstate", "indexes"):
+            (config.chain_dir / folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"Cannot create data directory '{config.chain_dir}': {error.strerror}") from None
+
+
+def core_count() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+def _build(loaded: Loaded, read: OptionReader) -> Config:
+    chain_dir = loaded.datadir / CHAINS[loaded.chain].folder
+    daemon = read.flag("daemon", False) or read.flag("daemonwait", False)
+    check_block_index = read.settings.get("checkblockindex")
+    deployments = _deployments(loaded, read)
+    return Config(
+        settings=loaded.settings,
+        chain=loaded.chain,
+        datadir=loaded.datadir,
+        chain_dir=chain_dir,
+        blocks_dir=_blocks_dir(loaded, read),
+        conf_path=loaded.conf_path,
+        arguments=tuple(loaded.arguments),
+        warnings=tuple(loaded.warnings),
+        notes=tuple(loaded.notes),
+        database_url=_database_url(read),
+        dbcache_mib=max(4, read.number("dbcache", 450)),
+        db_batch_bytes=read.number("dbbatchsize", 32 << 20, 1),
+        blocks_xor=read.flag("blocksxor", True),
+        fast_prune=read.flag("fastprune", False),
+        prune_mib=_prune(read),
+        par=_cores(read.number("par", 0)),
+        par_batch=read.number("parbatch", 128, 1),
+        check_queue=_check_queue(read),
+        script_cache_bytes=max(0, read.number("maxsigcachesize", 32)) << 20,
+        check_blocks=read.number("checkblocks", 6),
+        check_level=read.number("checklevel", 3),
+        check_block_index=None if check_block_index is None else read.number("checkblockindex", 1),
+        minimum_chainwork=_minimum_chainwork(read),
+        assume_valid=_assume_valid(read),
+        max_tip_age=read.number("maxtipage", 24 * 60 * 60),
+        stop_at_height=read.number("stopatheight", 0),
+        stop_after_block_import=read.flag("stopafterblockimport", False),
+        load_block=tuple(Path(os.path.abspath(name)) for name in read.texts("loadblock")),
+        mock_time=read.number("mocktime", 0, 0),
+        test_activation_heights=deployments.heights,
+        vbparams=deployments.vbparams,
+        signet_challenge=read_signet_challenge(read.texts("signetchallenge")) if loaded.chain == "signet" else None,
+        test_switches=read_test_switches(loaded.chain, read.texts("test")),
+        block_max_weight=_block_max_weight(read),
+        block_reserved_weight=_reserved_weight(read),
+        block_min_tx_fee_sat=read_amount("blockmintxfee", read.settings.get("blockmintxfee") or "0.00000001"),
+        block_version=None if read.settings.get("blockversion") is None else read.number("blockversion", 0),
+        server=read.flag("server", True),
+        rest=read.flag("rest", False),
+        rpc_bind=_host_ports(read, "rpcbind"),
+        rpc_allow_ip=read.texts("rpcallowip"),
+        rpc_port=_rpc_port(loaded, read),
+        rpc_user=read.text("rpcuser"),
+        rpc_password=read.text("rpcpassword"),
+        rpc_auth=read.texts("rpcauth"),
+        rpc_whitelist=read.texts("rpcwhitelist"),
+        rpc_whitelist_default=read.flag("rpcwhitelistdefault", bool(read.texts("rpcwhitelist"))),
+        rpc_cookie_file=read.path("rpccookiefile", ".cookie", chain_dir),
+        rpc_cookie_perms=read.text("rpccookieperms") or None,
+        rpc_server_timeout=read.number("rpcservertimeout", 30),
+        rpc_threads=max(1, read.number("rpcthreads", 16)),
+        rpc_work_queue=max(1, read.number("rpcworkqueue", 64)),
+        rpc_doc_check=read.flag("rpcdoccheck", False),
+        deprecated_rpc=read.texts("deprecatedrpc"),
+        ua_comments=read.texts("uacomment"),
+        api_workers=read.number("apiworkers", max(1, core_count() // 2), 0, 256),
+        events_process=read.flag("eventsprocess", True),
+        zmq_notifiers=_zmq_notifiers(read),
+        plugins=read.texts("plugin"),
+        disabled_plugins=read.texts("disableplugin"),
+        debug=read.texts("debug"),
+        debug_exclude=read.texts("debugexclude"),
+        log_levels=read.texts("loglevel"),
+        log_level_always=read.flag("loglevelalways", False),
+        log_timestamps=read.flag("logtimestamps", True),
+        log_time_micros=read.flag("logtimemicros", False),
+        log_thread_names=read.flag("logthreadnames", False),
+        log_source_locations=read.flag("logsourcelocations", False),
+        print_to_console=read.flag("printtoconsole", not daemon),
+        debug_log_file=read.path("debuglogfile", "debug.log", chain_dir),
+        shrink_debug_file=read.flag("shrinkdebugfile", not read.texts("debug")),
+        pid_file=read.path("pid", "clarion.pid", chain_dir),
+        daemon=daemon,
+        daemon_wait=read.flag("daemonwait", False),
+    )
+
+
+def _cores(par: int) -> int:
+    return max(1, par if par > 0 else core_count() + par)
+
+
+def _check_queue(read: OptionReader) -> str | None:
+    kind = read.text("checkqueue", "auto")
+    if kind not in CHECK_QUEUES:
+        raise ConfigError(f"Invalid value for -checkqueue: '{kind}' (one of {', '.join(CHECK_QUEUES)} expected)")
+    return None if kind == "auto" else kind
+
+
+def _blocks_dir(loaded: Loaded, read: OptionReader) -> Path:
+    base = loaded.datadir
+    if read.settings.get("blocksdir") is not None:
+        base = Path(os.path.abspath(read.text("blocksdir")))
+        if not base.is_dir():
+            raise ConfigError(f'Specified blocks directory "{read.text("blocksdir")}" does not exist.')
+    return base / CHAINS[loaded.chain].folder / "blocks"
+
+
+def _database_url(read: OptionReader) -> str | None:
+    url = read.text("database")
+    if url and "://" not in url:
+        raise ConfigError(f"Invalid value for -database: '{url}' (a URL such as postgresql+psycopg://… expected)")
+    return url or None
+
+
+def _prune(read: OptionReader) -> int:
+    target = read.number("prune", 0)
+    if target < 0:
+        raise ConfigError("Prune cannot be configured with a negative value.")
+    if 1 < target < MIN_PRUNE_MIB:
+        raise ConfigError(f"Prune configured below the minimum of {MIN_PRUNE_MIB} MiB. Please use a higher number.")
+    return target
+
+
+def _minimum_chainwork(read: OptionReader) -> int | None:
+    value = read.settings.get("minimumchainwork")
+    if value is None:
+        return None
+    work = read_hex256(value)
+    if work is None:
+        raise ConfigError(f"Invalid minimum work specified ({read_text(value)}), must be up to 64 hex digits")
+    return work
+
+
+def _assume_valid(read: OptionReader) -> BlockHash | None:
+    value = read.settings.get("assumevalid")
+    if value is None:
+        return None
+    number = read_hex256(value)
+    if number is None:
+        raise ConfigError(
+            f"Invalid assumevalid block hash specified ({read_text(value)}), must be up to 64 hex digits (or 0 to "
+            "disable)"
+        )
+    return BlockHash(number.to_bytes(32, "little"))
+
+
+def _deployments(loaded: Loaded, read: OptionReader) -> Deployments:
+    heights, vbparams = read.texts("testactivationheight"), read.texts("vbparams")
+    if loaded.chain == "main":
+        for name, given in (("testactivationheight", heights), ("vbparams", vbparams)):
+            if given:
+                raise ConfigError(f"The -{name} option may not be used on mainnet.")
+    return read_deployments(heights, vbparams)
+
+
+def _block_max_weight(read: OptionReader) -> int:
+    weight = read.number("blockmaxweight", 4_000_000)
+    if weight > 4_000_000:
+        raise ConfigError(f"Specified -blockmaxweight ({weight}) exceeds consensus maximum block weight (4000000)")
+    return weight
+
+
+def _reserved_weight(read: OptionReader) -> int:
+    weight = read.number("blockreservedweight", 8000)
+    if weight < 2000:
+        raise ConfigError(f"Specified -blockreservedweight ({weight}) is lower than minimum safety value of (2000)")
+    if weight > 4_000_000:
+        raise ConfigError(f"Specified -blockreservedweight ({weight}) exceeds consensus maximum block weight (4000000)")
+    return weight
+
+
+def _rpc_port(loaded: Loaded, read: OptionReader) -> int:
+    value: Value | None = read.settings.get("rpcport")
+    if read.settings.get("port") is not None:
+        check_port("port", read.text("port"))
+    return CHAINS[loaded.chain].rpc_port if value is None else check_port("rpcport", value)
+
+
+def _host_ports(read: OptionReader, name: str) -> tuple[str, ...]:
+    for text in read.texts(name):
+        try:
+            split_host_port(text)
+        except ValueError:
+            raise ConfigError(f"Invalid port specified in -{name}: '{text}'") from None
+    return read.texts(name)
+
+
+def _zmq_notifiers(read: OptionReader) -> tuple[ZmqAddress, ...]:
+    found = []
+    for topic in ZMQ_TOPICS:
+        hwm = read.number(f"zmqpub{topic}hwm", DEFAULT_HWM)
+        for address in read.texts(f"zmqpub{topic}"):
+            found.append(parse_zmq_address(topic, address, hwm))
+    return tuple(found)
