@@ -1,0 +1,148 @@
+"""Accepting headers and blocks into the tree, before any of them is connected.
+
+Owns: what is checked and stored when a header or a block arrives. Never: moving the tip.
+Runs on the chain thread; checks and file writes happen without the chain lock.
+"""
+
+import logging
+
+from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.candidates import work_key
+from clarion.node.chain.state import ChainState
+from clarion.node.consensus.block_check import check_block, check_block_header
+from clarion.node.consensus.block_context import contextual_check_block, contextual_check_block_header
+from clarion.node.consensus.deployments import segwit_active_at
+from clarion.node.errors import BlockInvalid
+from clarion.node.primitives.block import Block, BlockHeader
+from clarion.node.primitives.ids import hash_to_hex
+from clarion.node.storage.block_files import BlockFiles
+from clarion.node.storage import block_status
+
+MIN_BLOCKS_TO_KEEP = 288
+
+logger = logging.getLogger(__name__)
+
+
+class Acceptance:
+    """Puts headers into the index and blocks into block files."""
+
+    def __init__(self, state: ChainState, block_files: BlockFiles) -> None:
+        self._state = state
+        self._block_files = block_files
+
+    def accept_header(self, header: BlockHeader, *, min_pow_checked: bool = True) -> BlockIndexEntry:
+        """Return the header's entry, inserted if it is new.
+
+        Raises BlockInvalid: `duplicate-invalid`, `prev-blk-not-found`, `bad-prevblk`, `too-little-chainwork` or a
+        reason of the header checks.
+        """
+        state = self._state
+        known = state.index.get(header.hash)
+        if known is not None:
+            if known.failed:
+                raise BlockInvalid(
+                    "duplicate-invalid", f"block {hash_to_hex(header.hash)} was previously marked invalid"
+                )
+            return known
+        check_block_header(header, state.params)
+        prev = state.index.get(header.prev_hash)
+        if prev is None:
+            raise BlockInvalid("prev-blk-not-found", missing_parent=True)
+        if prev.failed:
+            raise BlockInvalid("bad-prevblk")
+        contextual_check_block_header(header, prev, state.params, state.clock.now())
+        if not min_pow_checked:
+            raise BlockInvalid("too-little-chainwork", missing_parent=True)
+        with state.lock:
+            entry = state.index.add(header)
+            state.add_header(entry)
+        return entry
+
+    def accept_block(
+        self, block: Block, *, requested: bool, min_pow_checked: bool = True
+    ) -> tuple[BlockIndexEntry, bool]:
+        """Return (entry, whether the block is new and now stored). The block passed `check_block`.
+
+        A block that nobody asked for is only stored where it could become the tip soon. Raises BlockInvalid; a
+        permanent failure is remembered.
+        """
+        state = self._state
+        entry = self.accept_header(block.header, min_pow_checked=min_pow_checked)
+        if entry.has_data or (not requested and self._is_unwanted(entry)):
+            return entry, False
+        assert entry.prev is not None, "genesis is stored when the chain is made"
+        try:
+            check_block(block, state.params)
+            contextual_check_block(block, entry.prev, state.params)
+        except BlockInvalid as invalid:
+            self.mark_invalid(entry, invalid)
+            raise
+        self.store(block, entry)
+        return entry, True
+
+    def _is_unwanted(self, entry: BlockIndexEntry) -> bool:
+        state = self._state
+        tip = state.active.tip
+        return (
+            entry.tx_count != 0  # it was here before and has been pruned
+            or entry.chainwork < tip.chainwork
+            or entry.height > tip.height + MIN_BLOCKS_TO_KEEP
+            or entry.chainwork < state.options.minimum_chainwork
+        )
+
+    def store(self, block: Block, entry: BlockIndexEntry) -> None:
+        """Append the block to a block file and make it, and what waited for it, candidates for the tip."""
+        state = self._state
+        position = self._block_files.append(block.raw)
+        segwit = segwit_active_at(entry, state.params)
+        with state.lock:
+            entry.tx_count = len(block.txs)
+            entry.file = position.file
+            entry.data_pos = position.offset
+            entry.data_size = position.length
+            entry.undo_pos = entry.undo_size = 0
+            entry.status |= block_status.HAVE_DATA | (block_status.OPT_WITNESS if segwit else 0)
+            entry.raise_validity(block_status.VALID_TRANSACTIONS)
+            state.mark_dirty(entry)
+            if entry.prev is None or entry.prev.chain_tx_count:
+                self._link(entry)
+            elif entry.prev.is_valid(block_status.VALID_TREE):
+                state.unlinked.setdefault(entry.prev.hash, []).append(entry)
+
+    def _link(self, first: BlockIndexEntry) -> None:
+        state = self._state
+        queue = [first]
+        for entry in queue:
+            entry.chain_tx_count = entry.tx_count + (entry.prev.chain_tx_count if entry.prev else 0)
+            entry.sequence_id = state.next_sequence_id
+            state.next_sequence_id += 1
+            state.mark_dirty(entry)
+            state.try_add_candidate(entry)
+            queue.extend(state.unlinked.pop(entry.hash, ()))
+
+    def mark_invalid(self, entry: BlockIndexEntry, invalid: BlockInvalid) -> None:
+        """Remember that the block is invalid, unless its bytes were mutated: the hash may still be valid then."""
+        if invalid.mutated:
+            return
+        with self._state.lock:
+            entry.status |= block_status.FAILED_VALID
+            self._state.mark_dirty(entry)
+            self._state.candidates.discard(entry)
+            self.invalid_chain_found(entry)
+
+    def invalid_chain_found(self, entry: BlockIndexEntry) -> None:
+        """Mark every descendant of an invalid block and find the best header again if it was one."""
+        state = self._state
+        if state.best_invalid is None or work_key(entry)[0] > state.best_invalid.chainwork:
+            state.best_invalid = entry
+        for other in state.index:
+            if other is not entry and not other.failed and other.ancestor(entry.height) is entry:
+                other.status |= block_status.FAILED_VALID
+                state.mark_dirty(other)
+                state.candidates.discard(other)
+        best = state.best_header
+        if best is not None and best.ancestor(entry.height) is entry:
+            state.recalculate_best_header()
+        logger.info("InvalidChainFound: invalid block=%s height=%d", hash_to_hex(entry.hash), entry.height)
+        tip = state.active.tip
+        logger.info("InvalidChainFound: current best=%s height=%d", hash_to_hex(tip.hash), tip.height)

@@ -1,0 +1,135 @@
+"""Moving the tip to the most-work chain, through reorganisations and invalid branches.
+
+Owns: the choice among candidates and the order of the reference's signals. Never: checking blocks (see `connector`).
+Runs on the chain thread. What happens until the new tip is better than the old one is one commit outside initial
+download, so no reader ever sees a chain with less work than before.
+"""
+
+import logging
+
+from clarion.node.chain.acceptance import Acceptance
+from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.candidates import work_key
+from clarion.node.chain.connector import Connector
+from clarion.node.chain.journal import Journal
+from clarion.node.chain.outcome import BlockOutcome
+from clarion.node.chain.state import ChainState
+from clarion.node.errors import BlockInvalid
+from clarion.node.primitives.block import Block
+from clarion.node.primitives.ids import hash_to_hex
+
+CONNECT_AHEAD = 32
+"""Blocks that are lined up at a time: the way to the best tip need not be walked whole at every step."""
+
+logger = logging.getLogger(__name__)
+
+
+class Activation:
+    """Makes the best candidate the tip."""
+
+    def __init__(self, state: ChainState, acceptance: Acceptance, connector: Connector, journal: Journal) -> None:
+        self._state = state
+        self._acceptance = acceptance
+        self._connector = connector
+        self._journal = journal
+
+    def activate_best_chain(self, block: Block | None = None, outcome: BlockOutcome | None = None) -> None:
+        """Connect and disconnect until no candidate is better than the tip.
+
+        `block` spares reading it again if it is connected; `outcome` hears what the full check said of its block.
+        Raises StorageError if data that the node stored is missing.
+        """
+        state = self._state
+        best: BlockIndexEntry | None = None
+        while True:
+            start = state.active.tip if state.active.height >= 0 else None
+            moved = False
+            while True:
+                best = best or self.find_most_work_chain()
+                if best is None or (start is not None and best is state.active.tip):
+                    break
+                valid = self._step(best, block, outcome)
+                moved = True
+                if not valid:
+                    best = None
+                if start is None or work_key(state.active.tip) > work_key(start):
+                    break
+            if not moved:
+                return
+            fork = state.active.find_fork(start) if start is not None else None
+            if fork is not state.active.tip:
+                self._journal.tip_changed(fork)
+            if not state.initial_download or self._journal.due:
+                self._journal.commit()
+            if state.active.tip is best:
+                return
+
+    def find_most_work_chain(self) -> BlockIndexEntry | None:
+        """Return the best candidate whose whole path is valid and stored; unusable ones are dropped."""
+        state = self._state
+        while (best := state.candidates.best()) is not None:
+            at: BlockIndexEntry | None = best
+            while at is not None and at not in state.active and at.has_data and not at.failed:
+                at = at.prev
+            if at is None or at in state.active:
+                return best
+            with state.lock:
+                self._drop_path(best, at)
+        return None
+
+    def _drop_path(self, best: BlockIndexEntry, broken: BlockIndexEntry) -> None:
+        state = self._state
+        if broken.failed and (state.best_invalid is None or best.chainwork > state.best_invalid.chainwork):
+            state.best_invalid = best
+        at = best
+        while at is not broken:
+            assert at.prev is not None
+            if not broken.failed and at not in state.unlinked.get(at.prev.hash, ()):
+                state.unlinked.setdefault(at.prev.hash, []).append(at)
+            state.candidates.discard(at)
+            at = at.prev
+        state.candidates.discard(broken)
+
+    def _step(self, best: BlockIndexEntry, block: Block | None, outcome: BlockOutcome | None) -> bool:
+        """Go towards `best` until the tip is better than it was. Returns False if a block on the way is invalid."""
+        state = self._state
+        old = state.active.tip if state.active.height >= 0 else None
+        fork = state.active.find_fork(best)
+        while state.active.height >= 0 and state.active.tip is not fork:
+            self._connector.disconnect_tip()
+        height = fork.height if fork is not None else -1
+        while height != best.height:
+            target = min(height + CONNECT_AHEAD, best.height)
+            path = []
+            at = best.ancestor(target)
+            while at is not None and at.height != height:
+                path.append(at)
+                at = at.prev
+            height = target
+            for entry in reversed(path):
+                if not self._try_connect(entry, path[0], block, outcome):
+                    return False
+                with state.lock:
+                    state.candidates.prune(state.active.tip)
+                if old is None or state.active.tip.chainwork > old.chainwork:
+                    return True
+        return True
+
+    def _try_connect(
+        self, entry: BlockIndexEntry, last: BlockIndexEntry, block: Block | None, outcome: BlockOutcome | None
+    ) -> bool:
+        given = block if block is not None and block.hash == entry.hash else None
+        try:
+            self._connector.connect_tip(entry, given)
+        except BlockInvalid as invalid:
+            logger.error("ConnectTip: ConnectBlock %s failed, %s", hash_to_hex(entry.hash), invalid)
+            if outcome is not None:
+                outcome.judge(entry.hash, invalid)
+            self._acceptance.mark_invalid(entry, invalid)
+            if not invalid.mutated:
+                with self._state.lock:
+                    self._acceptance.invalid_chain_found(last)
+            return False
+        if outcome is not None:
+            outcome.judge(entry.hash, None)
+        return True

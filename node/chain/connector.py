@@ -1,0 +1,167 @@
+"""Connecting one block to the tip and taking the tip off again.
+
+Owns: the hand-offs of one block: fetch prevouts, decide, check scripts, write undo data, apply. Never: choosing which
+block comes next. Runs on the chain thread; only the change of memory at the end is under the chain lock.
+"""
+
+import logging
+import math
+import time
+
+from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.journal import Journal
+from clarion.node.chain.script_policy import script_check_reason
+from clarion.node.chain.state import ChainState, ScriptChecker
+from clarion.node.consensus.block_check import check_block
+from clarion.node.consensus.block_context import contextual_check_block, contextual_check_block_header
+from clarion.node.consensus.connect import (
+    ConnectResult,
+    bip30_outpoints,
+    connect_block,
+    disconnect_block,
+    prevouts_to_fetch,
+    script_failure,
+)
+from clarion.node.errors import BlockInvalid, DecodeError, StorageError
+from clarion.node.primitives.block import Block
+from clarion.node.primitives.ids import OutPoint, hash_to_hex
+from clarion.node.storage.block_files import BlockFiles
+from clarion.node.storage import block_status
+from clarion.node.storage.undo_files import UndoFiles
+
+logger = logging.getLogger(__name__)
+
+
+class Connector:
+    """Moves the tip by one block in either direction."""
+
+    def __init__(
+        self,
+        state: ChainState,
+        journal: Journal,
+        block_files: BlockFiles,
+        undo_files: UndoFiles,
+        checker: ScriptChecker,
+    ) -> None:
+        self._state = state
+        self._journal = journal
+        self._block_files = block_files
+        self._undo_files = undo_files
+        self._checker = checker
+
+    def read_block(self, entry: BlockIndexEntry) -> Block:
+        """Return the stored block. Raises BlockFileError if it is missing, StorageError if it is another block."""
+        raw = self._block_files.read(entry.data_position)
+        try:
+            block = Block.parse(raw)
+        except DecodeError as error:
+            raise StorageError(f"block {hash_to_hex(entry.hash)} in its file can't be decoded: {error}") from error
+        if block.hash != entry.hash:
+            raise StorageError(f"block {hash_to_hex(entry.hash)} is not at its place in file {entry.file}")
+        return block
+
+    def connect_tip(self, entry: BlockIndexEntry, block: Block | None = None) -> None:
+        """Connect `entry`, a child of the tip. Raises BlockInvalid, with nothing changed, if it breaks a rule."""
+        state = self._state
+        if block is None:
+            block = self.read_block(entry)
+            check_block(block, state.params)
+        started = time.perf_counter()
+        if entry.prev is None:
+            self._advance(entry)
+        else:
+            self._connect(entry, block)
+        logger.debug("Connect block %d: %.2fms", entry.height, (time.perf_counter() - started) * 1000)
+
+    def _connect(self, entry: BlockIndexEntry, block: Block) -> None:
+        state = self._state
+        result, existing = self._decide(block, entry)
+        if script_check_reason(state, entry) is not None:
+            self._check_scripts(result)
+        if not entry.has_undo:
+            position = self._undo_files.append(entry.file, result.delta.spent)
+            with state.lock:
+                entry.undo_pos, entry.undo_size = position.offset, position.length
+                entry.status |= block_status.HAVE_UNDO
+        with state.lock:
+            state.coins.connect(result.delta, overwritten=existing)
+            self._advance(entry)
+
+    def _decide(self, block: Block, entry: BlockIndexEntry) -> tuple[ConnectResult, set[OutPoint]]:
+        """Fetch what the block spends and judge it; also return the coins that it overwrites."""
+        state = self._state
+        coins = state.coins.fetch(prevouts_to_fetch(block))
+        existing = state.coins.existing(bip30_outpoints(block, entry, state.params))
+        return connect_block(block, entry, state.params, coins, bip30_existing=existing), existing
+
+    def _check_scripts(self, result: ConnectResult) -> None:
+        if not result.script_jobs:
+            return
+        failure = self._checker.check(result.script_jobs, result.flags)
+        if failure is not None:
+            raise script_failure(failure.error, failure.input_index, result.delta.block.txs[failure.tx_index])
+
+    def dry_run(self, block: Block) -> None:
+        """Check `block` on top of the tip, but for its proof of work, and keep nothing. Raises BlockInvalid."""
+        state = self._state
+        tip = state.active.tip
+        if block.header.prev_hash != tip.hash:
+            raise BlockInvalid("inconclusive-not-best-prevblk")
+        contextual_check_block_header(block.header, tip, state.params, state.clock.now())
+        check_block(block, state.params, check_pow=False)
+        contextual_check_block(block, tip, state.params)
+        result, _ = self._decide(block, BlockIndexEntry(block.header, tip))
+        self._check_scripts(result)
+
+    def reconnect(self, entry: BlockIndexEntry) -> None:
+        """Apply to the coins a block that was connected before the node stopped. Scripts are not run again."""
+        result, existing = self._decide(self.read_block(entry), entry)
+        self._state.coins.connect(result.delta, overwritten=existing)
+
+    def undo_coins(self, entry: BlockIndexEntry) -> Block:
+        """Take the block's effect back from the coins and return the block. Raises StorageError."""
+        block = self.read_block(entry)
+        undo = self._undo_files.read_undo(entry.undo_position)
+        delta = disconnect_block(block, undo, entry.height)
+        if delta.unclean:
+            raise StorageError(f"undo data of block {hash_to_hex(entry.hash)} does not fit the coins")
+        with self._state.lock:
+            self._state.coins.disconnect(delta)
+        return block
+
+    def disconnect_tip(self) -> BlockIndexEntry:
+        """Take the tip off and return its entry. Raises StorageError if its data is missing or damaged."""
+        state = self._state
+        entry = state.active.tip
+        assert entry.prev is not None, "genesis is never disconnected"
+        self.undo_coins(entry)
+        with state.lock:
+            state.active.pop()
+            state.update_initial_download()
+            self._journal.disconnected(entry)
+        self._log_tip()
+        return entry
+
+    def _advance(self, entry: BlockIndexEntry) -> None:
+        state = self._state
+        with state.lock:
+            entry.raise_validity(block_status.VALID_SCRIPTS)
+            state.mark_dirty(entry)
+            state.active.append(entry)
+            state.update_initial_download()
+            self._journal.connected(entry)
+        self._log_tip()
+
+    def _log_tip(self) -> None:
+        tip = self._state.active.tip
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(tip.time))
+        logger.info(
+            "UpdateTip: new best=%s height=%d version=0x%08x log2_work=%f tx=%d date='%s' cache=%.1fMiB",
+            hash_to_hex(tip.hash),
+            tip.height,
+            tip.version & 0xFFFFFFFF,
+            math.log2(tip.chainwork),
+            tip.chain_tx_count,
+            when,
+            self._state.coins.size_bytes / (1 << 20),
+        )

@@ -1,0 +1,136 @@
+"""The chain manager: the one door to the chain's state.
+
+Owns: the composition of this package and its public calls. Never: threads (see `service`), clients' formats.
+All calls that change something run on the chain thread. The others may be made by any thread: they take the chain
+lock for as long as it takes to look at memory.
+"""
+
+from collections.abc import Iterable
+
+from clarion.node.chain.acceptance import Acceptance
+from clarion.node.chain.activation import Activation
+from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.coins_cache import CoinsCache
+from clarion.node.chain.connector import Connector
+from clarion.node.chain.clock import Clock
+from clarion.node.chain.journal import Journal
+from clarion.node.chain.outcome import BlockOutcome
+from clarion.node.chain.recovery import Recovery
+from clarion.node.chain.state import ChainOptions, ChainState, ScriptChecker
+from clarion.node.chain.verdicts import Verdicts
+from clarion.node.consensus.block_check import check_block
+from clarion.node.errors import BlockInvalid
+from clarion.node.params.chain_params import ChainParams
+from clarion.node.primitives.block import Block, BlockHeader
+from clarion.node.primitives.coin import Coin
+from clarion.node.primitives.ids import BlockHash, OutPoint
+from clarion.node.storage.database import Database
+
+
+class ChainManager:
+    """Accepts headers and blocks, keeps the best chain connected and says what is where."""
+
+    def __init__(
+        self,
+        params: ChainParams,
+        database: Database,
+        checker: ScriptChecker,
+        options: ChainOptions,
+        clock: Clock | None = None,
+    ) -> None:
+        self._database = database
+        coins = CoinsCache(database.coins)
+        self.state = ChainState(params=params, options=options, clock=clock or Clock(), coins=coins)
+        self.journal = Journal(self.state, database.chain, database.block_files, database.undo_files)
+        self._acceptance = Acceptance(self.state, database.block_files)
+        self._connector = Connector(self.state, self.journal, database.block_files, database.undo_files, checker)
+        self._activation = Activation(self.state, self._acceptance, self._connector, self.journal)
+        self._verdicts = Verdicts(self.state, self._acceptance, self._connector, self._activation, self.journal)
+
+    # --- the chain thread -------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Bring the chain back from storage, or make a new one. Call once, first. Raises StorageError."""
+        recovery = Recovery(self.state, self._acceptance, self._connector, self._activation, self.journal)
+        recovery.load(self._database.chain, self._database.coins)
+
+    def process_new_block(self, block: Block, *, force: bool = True, min_pow_checked: bool = True) -> BlockOutcome:
+        """Check, store and, if it leads to a better chain, connect a block. The outcome says what became of it.
+
+        `force`: the block was asked for. Nothing is raised for an invalid block; StorageError is for our own faults.
+        """
+        outcome = BlockOutcome(block.hash)
+        try:
+            # A failure here is not remembered: the bytes may have been mutated in a way that leaves the hash as it is.
+            check_block(block, self.state.params)
+            _, outcome.new = self._acceptance.accept_block(block, requested=force, min_pow_checked=min_pow_checked)
+        except BlockInvalid as invalid:
+            outcome.checked = True
+            outcome.invalid = invalid
+            return outcome
+        outcome.accepted = True
+        self._activation.activate_best_chain(block, outcome)
+        return outcome
+
+    def process_new_headers(
+        self, headers: Iterable[BlockHeader], *, min_pow_checked: bool = True
+    ) -> BlockIndexEntry | None:
+        """Accept headers in order and return the last one's entry. Raises BlockInvalid at the first bad one."""
+        entry = None
+        for header in headers:
+            entry = self._acceptance.accept_header(header, min_pow_checked=min_pow_checked)
+        return entry
+
+    def activate_best_chain(self) -> None:
+        """Connect whatever is stored and better than the tip."""
+        self._activation.activate_best_chain()
+
+    def invalidate_block(self, entry: BlockIndexEntry) -> None:
+        """Leave `entry` and all that builds on it, and remember them as invalid. Raises ValueError for genesis."""
+        self._verdicts.invalidate(entry)
+
+    def reconsider_block(self, entry: BlockIndexEntry) -> None:
+        """Forget that `entry`, its ancestors or its descendants were found invalid."""
+        self._verdicts.reconsider(entry)
+
+    def precious_block(self, entry: BlockIndexEntry) -> None:
+        """Prefer `entry` among tips of equal work."""
+        self._verdicts.make_precious(entry)
+
+    def get_coin(self, outpoint: OutPoint) -> tuple[Coin | None, BlockIndexEntry]:
+        """Return (coin or None if it is spent or never was, the tip that it was asked at)."""
+        return self.state.coins.get(outpoint), self.state.active.tip
+
+    def set_importing(self, importing: bool) -> None:
+        """Say whether blocks are being loaded from files: the node stays in initial download while they are."""
+        self.state.importing = importing
+        self.state.update_initial_download()
+
+    def commit(self) -> None:
+        """Make everything done so far durable and tell it. Raises StorageError."""
+        self.journal.commit()
+
+    def dry_run(self, block: Block) -> None:
+        """Check `block` as if it came on top of the tip, without proof of work and without keeping anything.
+
+        Raises BlockInvalid (the reference's TestBlockValidity).
+        """
+        self._connector.dry_run(block)
+
+    # --- any thread -------------------------------------------------------------------------------------------------
+
+    @property
+    def tip(self) -> BlockIndexEntry:
+        """The tip of the active chain."""
+        with self.state.lock:
+            return self.state.active.tip
+
+    @property
+    def initial_download(self) -> bool:
+        """Whether the node still catches up (the reference's IsInitialBlockDownload)."""
+        return self.state.initial_download
+
+    def lookup(self, block_hash: BlockHash) -> BlockIndexEntry | None:
+        """Return the entry of a known header, None if it is unknown."""
+        with self.state.lock:
+            return self.state.index.get(block_hash)

@@ -1,0 +1,115 @@
+"""Bringing the chain back at start: the tree from storage, the coins to the tip.
+
+Owns: loading, the first block of a new chain, and closing the gap between coins and tip after a crash.
+Never: new decisions; blocks that were connected before are taken back and applied again without running scripts.
+"""
+
+import logging
+
+from clarion.node.chain.acceptance import Acceptance
+from clarion.node.chain.activation import Activation
+from clarion.node.chain.block_index import SEQUENCE_BEST_CHAIN_FROM_DISK, BlockIndexEntry
+from clarion.node.chain.connector import Connector
+from clarion.node.chain.journal import Journal
+from clarion.node.chain.state import ChainState
+from clarion.node.errors import StorageError
+from clarion.node.primitives.ids import hash_to_hex
+from clarion.node.storage.chain_store import ChainStore
+from clarion.node.storage.coin_store import CoinStore
+
+logger = logging.getLogger(__name__)
+
+
+class Recovery:
+    """Fills an empty `ChainState`."""
+
+    def __init__(
+        self, state: ChainState, acceptance: Acceptance, connector: Connector, activation: Activation, journal: Journal
+    ) -> None:
+        self._state = state
+        self._acceptance = acceptance
+        self._connector = connector
+        self._activation = activation
+        self._journal = journal
+
+    def load(self, store: ChainStore, coin_store: CoinStore) -> None:
+        """Load the tree and the active chain, make genesis where there is none, and bring the coins to the tip.
+
+        Raises StorageError if the store contradicts itself or needs data that is gone.
+        """
+        state = self._state
+        for row in store.load_blocks():
+            state.index.load(row)
+        for block_hash in store.load_active():
+            entry = state.index.get(block_hash)
+            if entry is None:
+                raise StorageError(f"the active chain names block {hash_to_hex(block_hash)}, which is not stored")
+            entry.sequence_id = SEQUENCE_BEST_CHAIN_FROM_DISK
+            state.active.append(entry)
+        self._journal.reset()
+        if state.active.height < 0:
+            self._make_genesis()
+        self._rank()
+        self._recover_coins(coin_store)
+        state.update_initial_download()
+
+    def _make_genesis(self) -> None:
+        state = self._state
+        genesis = state.params.genesis
+        with state.lock:
+            entry = state.index.add(genesis.header)
+            state.add_header(entry)
+        self._acceptance.store(genesis, entry)
+        # The reference connects genesis while it still counts as loading blocks.
+        importing, state.importing = state.importing, True
+        self._activation.activate_best_chain(genesis)
+        state.importing = importing
+        self._journal.commit()
+
+    def _rank(self) -> None:
+        state = self._state
+        best = state.active.tip
+        for entry in state.index:
+            if entry.failed:
+                if state.best_invalid is None or entry.chainwork > state.best_invalid.chainwork:
+                    state.best_invalid = entry
+                continue
+            if entry.chainwork > best.chainwork:
+                best = entry
+            if state.connectable(entry):
+                state.try_add_candidate(entry)
+            elif entry.has_data and entry.prev is not None and not entry.prev.chain_tx_count:
+                state.unlinked.setdefault(entry.prev.hash, []).append(entry)
+        state.best_header = best
+
+    def _recover_coins(self, coin_store: CoinStore) -> None:
+        state = self._state
+        at = self._coins_entry(coin_store)
+        if at is state.active.tip:
+            return
+        fork = state.active.find_fork(at)
+        assert fork is not None
+        logger.info(
+            "Recovering coins from height %d over %d to the tip at %d", at.height, fork.height, state.active.height
+        )
+        while at is not fork:
+            self._connector.undo_coins(at)
+            assert at.prev is not None
+            at = at.prev
+        while (following := state.active.next(at)) is not None:
+            self._connector.reconnect(following)
+            at = following
+            if state.coins.size_bytes > state.options.cache_bytes:
+                state.coins.flush(at.hash)
+        state.coins.flush(at.hash)
+
+    def _coins_entry(self, coin_store: CoinStore) -> BlockIndexEntry:
+        tip = coin_store.tip()
+        if tip is None:
+            genesis = self._state.active.at(0)
+            assert genesis is not None
+            return genesis
+        entry = self._state.index.get(tip)
+        if entry is None:
+            raise StorageError(f"the coins belong to block {hash_to_hex(tip)}, which is not in the block index")
+        return entry

@@ -1,0 +1,106 @@
+"""The chain's state in memory, shared by the modules of this package.
+
+Owns: the values and the small rules about single ones. Never: validation, storage order (see `journal`).
+Everything here is written by the chain thread alone, under the chain lock.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from clarion.node.chain.active_chain import ActiveChain
+from clarion.node.chain.block_index import SEQUENCE_FROM_DISK, BlockIndex, BlockIndexEntry
+from clarion.node.chain.candidates import Candidates, work_key
+from clarion.node.chain.clock import Clock
+from clarion.node.chain.coins_cache import CoinsCache
+from clarion.node.chain.lock import ChainLock
+from clarion.node.consensus.connect import ScriptJob
+from clarion.node.params.chain_params import ChainParams
+from clarion.node.primitives.ids import BlockHash
+from clarion.node.storage import block_status
+from clarion.node.validation.check_queue import ScriptFailure
+
+logger = logging.getLogger(__name__)
+
+
+class ScriptChecker(Protocol):
+    """What connecting a block needs of `validation`: the first failed check, or None."""
+
+    def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOptions:
+    """What the operator chose. `max_tip_age` in seconds; `minimum_chainwork` as a number of hashes."""
+
+    minimum_chainwork: int
+    assume_valid: BlockHash | None
+    max_tip_age: int = 24 * 60 * 60
+    flush_interval_s: float = 2.0
+    """In initial download, commits and flushes are put off for at most this long."""
+    cache_bytes: int = 450 << 20
+    """Unflushed coins above this many bytes are flushed at once (`-dbcache`)."""
+
+
+@dataclass(slots=True)
+class ChainState:
+    """The header tree, the active chain and what the choice of the best tip depends on."""
+
+    params: ChainParams
+    options: ChainOptions
+    clock: Clock
+    coins: CoinsCache
+    lock: ChainLock = field(default_factory=ChainLock)
+    index: BlockIndex = field(default_factory=BlockIndex)
+    active: ActiveChain = field(default_factory=ActiveChain)
+    candidates: Candidates = field(default_factory=Candidates)
+    best_header: BlockIndexEntry | None = None
+    best_invalid: BlockIndexEntry | None = None
+    initial_download: bool = True
+    importing: bool = False
+    """While blocks are loaded from files the node stays in initial download, as the reference does."""
+    dirty: dict[BlockHash, BlockIndexEntry] = field(default_factory=dict)
+    """Entries whose stored row is out of date."""
+    unlinked: dict[BlockHash, list[BlockIndexEntry]] = field(default_factory=dict)
+    """Blocks with data whose parent's data is missing, by the parent's hash."""
+    next_sequence_id: int = SEQUENCE_FROM_DISK + 1
+    precious_sequence_id: int = -1
+    last_precious_work: int = 0
+
+    def mark_dirty(self, entry: BlockIndexEntry) -> None:
+        """Have the next commit write the entry's row."""
+        self.dirty[entry.hash] = entry
+
+    def update_initial_download(self) -> None:
+        """Leave initial download for good once the tip has enough work and is recent (`-maxtipage`)."""
+        if not self.initial_download or self.importing or self.active.height < 0:
+            return
+        tip = self.active.tip
+        if tip.chainwork < self.options.minimum_chainwork or tip.time < self.clock.now() - self.options.max_tip_age:
+            return
+        logger.info("Leaving InitialBlockDownload (latching to false)")
+        self.initial_download = False
+
+    def try_add_candidate(self, entry: BlockIndexEntry) -> None:
+        """Make `entry` a candidate unless the tip is better."""
+        if self.active.height < 0 or work_key(entry) >= work_key(self.active.tip):
+            self.candidates.add(entry)
+
+    def connectable(self, entry: BlockIndexEntry) -> bool:
+        """Whether the block and all before it are stored and passed their context-free checks."""
+        return entry.is_valid(block_status.VALID_TRANSACTIONS) and entry.chain_tx_count != 0
+
+    def add_header(self, entry: BlockIndexEntry) -> None:
+        """Take note of an entry that was just added to the index."""
+        self.mark_dirty(entry)
+        if self.best_header is None or self.best_header.chainwork < entry.chainwork:
+            self.best_header = entry
+
+    def recalculate_best_header(self) -> None:
+        """Find the best header again after the present one failed; ties go to the tip's chain."""
+        best = self.active.tip
+        for entry in self.index:
+            if not entry.failed and entry.chainwork > best.chainwork:
+                best = entry
+        self.best_header = best
