@@ -9,7 +9,7 @@ from clarion.node.errors import DecodeError
 from clarion.node.primitives.codec import compact_size, read_compact_size
 from clarion.node.primitives.hashes import sha256d
 from clarion.node.primitives.ids import BlockHash, hash_to_hex
-from clarion.node.primitives.transaction import WITNESS_SCALE_FACTOR, Transaction, parse_transaction
+from clarion.node.primitives.transaction import WITNESS_SCALE_FACTOR, Transaction, read_transaction
 
 HEADER_SIZE = 80
 
@@ -93,10 +93,13 @@ def parse_block(data: bytes, offset: int = 0) -> tuple[Block, int]:
     count, at = read_compact_size(data, offset + HEADER_SIZE)
     base_size = at - offset
     txs = []
-    for _ in range(count):
-        tx, at = parse_transaction(data, at)
-        base_size += tx.base_size
-        txs.append(tx)
+    try:
+        for _ in range(count):
+            tx, at = read_transaction(data, at, True)
+            base_size += tx.base_size
+            txs.append(tx)
+    except (IndexError, struct.error):
+        raise DecodeError(f"data ends inside transaction {len(txs)} of the block at byte {at}") from None
     block.txs = txs
     block.raw = data[offset:at]
     block.base_size = base_size

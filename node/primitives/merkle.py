@@ -5,6 +5,7 @@ Owns: the root and the detection of duplicated hashes (CVE-2012-2459). Never: wh
 
 from collections.abc import Sequence
 from hashlib import sha256 as _sha256
+from operator import eq
 
 from clarion.node.primitives.ids import NULL_HASH
 
@@ -20,10 +21,11 @@ def merkle_root(hashes: Sequence[bytes]) -> tuple[bytes, bool]:
     level = list(hashes)
     mutated = False
     while len(level) > 1:
-        for i in range(0, len(level) - 1, 2):
-            if level[i] == level[i + 1]:
-                mutated = True
+        left, right = level[::2], level[1::2]
+        if True in map(eq, left, right):
+            mutated = True
+        # An odd last hash is paired with itself, which is no mutation.
         if len(level) & 1:
-            level.append(level[-1])
-        level = [_sha256(_sha256(level[i] + level[i + 1]).digest()).digest() for i in range(0, len(level), 2)]
+            right.append(level[-1])
+        level = [_sha256(_sha256(a + b).digest()).digest() for a, b in zip(left, right, strict=True)]
     return level[0], mutated
