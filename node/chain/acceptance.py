@@ -15,8 +15,8 @@ from clarion.node.consensus.deployments import segwit_active_at
 from clarion.node.errors import BlockInvalid
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.ids import hash_to_hex
-from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage import block_status
+from clarion.node.storage.block_files import BlockFiles
 
 MIN_BLOCKS_TO_KEEP = 288
 

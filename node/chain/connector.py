@@ -25,8 +25,8 @@ from clarion.node.consensus.connect import (
 from clarion.node.errors import BlockInvalid, DecodeError, StorageError
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import OutPoint, hash_to_hex
-from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage import block_status
+from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.undo_files import UndoFiles
 
 logger = logging.getLogger(__name__)

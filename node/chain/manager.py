@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from clarion.node.chain.acceptance import Acceptance
 from clarion.node.chain.activation import Activation
 from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.clock import Clock
 from clarion.node.chain.coins_cache import CoinsCache
 from clarion.node.chain.connector import Connector
-from clarion.node.chain.clock import Clock
 from clarion.node.chain.journal import Journal
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.recovery import Recovery

@@ -1,6 +1,7 @@
 """The header tree: ancestors through skip pointers, median time, work, and what storage keeps."""
 
 import pytest
+
 from clarion.node.chain.block_index import BlockIndex
 from helpers.headers import grow, header_on
 
