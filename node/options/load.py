@@ -41,7 +41,7 @@ def default_datadir() -> Path:
 def read_start(argv: Sequence[str], environ: Mapping[str, str], extra: Iterable[Option] = ()) -> Loaded:
     """Read command line and environment only, for -help and -version. Raises ConfigError."""
     table = OptionTable(extra)
-    settings = Settings(table.network_only)
+    settings = Settings(table.network_only, table.sensitive)
     reading = Reading()
     read_command_line(argv, table, settings, reading)
     read_environment(environ, table, settings, reading)

@@ -17,6 +17,8 @@ class Settings:
     """Sources in falling precedence: forced, command line, environment, a file's section, its default section."""
 
     network_only: frozenset[str]
+    sensitive: frozenset[str] = frozenset()
+    """Names of options whose values are never shown."""
     forced: Values = field(default_factory=dict)
     command_line: Values = field(default_factory=dict)
     environment: Values = field(default_factory=dict)

@@ -49,3 +49,8 @@ class OptionTable:
     def network_only(self) -> frozenset[str]:
         """Names of the options that the default section of a file sets for mainnet only."""
         return frozenset(option.name for option in self._options.values() if option.network_only)
+
+    @property
+    def sensitive(self) -> frozenset[str]:
+        """Names of the options whose values are never shown."""
+        return frozenset(option.name for option in self._options.values() if option.sensitive)
