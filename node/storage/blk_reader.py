@@ -1,0 +1,125 @@
+"""Scans block files for an import: any file in the reference's format, in any state.
+
+Owns: finding records, and saying exactly where and why a file is damaged. Never: decoding a block.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from clarion.node.errors import BlockFileError
+from clarion.node.storage.xor_key import apply_xor, read_xor_key
+
+MIN_BLOCK_SIZE = 80
+MAX_BLOCK_SIZE = 4_000_000
+"""A block's largest serialised size in bytes (the reference's MAX_BLOCK_SERIALIZED_SIZE)."""
+
+_FRAME_SIZE = 8
+_CHUNK = 64 * 1024
+
+
+class ScannedBlock(NamedTuple):
+    """A record: `offset` is its first byte behind magic and length, `raw` its bytes."""
+
+    offset: int
+    raw: bytes
+
+
+def block_paths(path: Path) -> list[Path]:
+    """Return the block files that `path` means: itself, or a folder's `blk*.dat` by name. Raises BlockFileError."""
+    if not path.is_dir():
+        return [path]
+    paths = sorted(path.glob("blk*.dat"))
+    if not paths:
+        raise BlockFileError(f"{path}: no blk*.dat file in this folder")
+    return paths
+
+
+def damaged(path: Path, offset: int, reason: str) -> BlockFileError:
+    """Return the error that names file, offset and reason."""
+    return BlockFileError(f"{path}: damaged at offset {offset}: {reason}")
+
+
+def scan_blocks(path: Path, magic: bytes, *, start: int = 0, skip_damage: bool = False) -> Iterator[ScannedBlock]:
+    """Yield the records of a block file in their order, from byte `start` on.
+
+    The key in `xor.dat` beside the file is applied. Runs of zero bytes between records and at the end are skipped: the
+    reference allocates its files ahead. At the first damage everything before it has been yielded and BlockFileError
+    names file, offset and reason. With `skip_damage` the search goes on at the next magic instead, as the reference's
+    -loadblock does.
+    """
+    try:
+        with path.open("rb", buffering=1 << 20) as stream:
+            yield from _Scanner(path, stream.fileno(), magic).scan(start, skip_damage)
+    except OSError as error:
+        raise BlockFileError(f"{path}: {error.strerror}") from None
+
+
+class _Scanner:
+    def __init__(self, path: Path, fd: int, magic: bytes) -> None:
+        self._path = path
+        self._fd = fd
+        self._magic = magic
+        self._key = read_xor_key(path.parent)
+        self._size = os.fstat(fd).st_size
+
+    def scan(self, at: int, skip_damage: bool) -> Iterator[ScannedBlock]:
+        while at < self._size:
+            frame = self._read(at, _FRAME_SIZE)
+            if not any(frame):
+                at = self._skip_zeros(at)
+                continue
+            try:
+                length = self._check_frame(at, frame)
+            except BlockFileError:
+                if not skip_damage:
+                    # Zeros may end inside these eight bytes, in front of a good record.
+                    zeros = len(frame) - len(frame.lstrip(b"\x00"))
+                    if zeros:
+                        at += zeros
+                        continue
+                    raise
+                at = self._find_magic(at + 1)
+                continue
+            yield ScannedBlock(at + _FRAME_SIZE, self._read(at + _FRAME_SIZE, length))
+            at += _FRAME_SIZE + length
+
+    def _check_frame(self, at: int, frame: bytes) -> int:
+        if frame[:4] != self._magic[: len(frame)]:
+            raise damaged(self._path, at, f"expected the network's magic {self._magic.hex()}, found {frame[:4].hex()}")
+        if len(frame) < _FRAME_SIZE:
+            raise damaged(
+                self._path, at, f"the file ends inside a record's frame ({len(frame)} of {_FRAME_SIZE} bytes)"
+            )
+        length = int.from_bytes(frame[4:], "little")
+        if not MIN_BLOCK_SIZE <= length <= MAX_BLOCK_SIZE:
+            raise damaged(
+                self._path, at, f"a record of {length} bytes can't be a block ({MIN_BLOCK_SIZE} to {MAX_BLOCK_SIZE})"
+            )
+        left = self._size - at - _FRAME_SIZE
+        if length > left:
+            raise damaged(self._path, at, f"the file ends inside a block ({left} of {length} bytes)")
+        return length
+
+    def _read(self, at: int, length: int) -> bytes:
+        return apply_xor(os.pread(self._fd, length, at), self._key, at)
+
+    def _skip_zeros(self, at: int) -> int:
+        while at < self._size:
+            chunk = self._read(at, _CHUNK)
+            rest = chunk.lstrip(b"\x00")
+            if rest:
+                return at + len(chunk) - len(rest)
+            at += len(chunk)
+        return at
+
+    def _find_magic(self, at: int) -> int:
+        while at < self._size:
+            chunk = self._read(at, _CHUNK)
+            found = chunk.find(self._magic)
+            if found >= 0:
+                return at + found
+            # The magic may begin in the last three bytes.
+            at += max(len(chunk) - len(self._magic) + 1, 1)
+        return self._size

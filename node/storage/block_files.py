@@ -1,0 +1,64 @@
+"""Raw blocks in the reference's `blk?????.dat` format.
+
+Owns: where the next block goes, and cutting off what a crash left behind. Never: whether a block is valid.
+"""
+
+from pathlib import Path
+
+from clarion.node.storage.flat_files import FRAME_SIZE, FlatFiles
+from clarion.node.storage.rows import BlockPosition
+
+MAX_BLOCK_FILE_SIZE = 128 * 1024 * 1024
+
+
+class BlockFiles:
+    """The block files of a folder. Reads take no lock and may come from any thread or process; one thread appends."""
+
+    def __init__(self, folder: Path, magic: bytes, *, max_file_size: int = MAX_BLOCK_FILE_SIZE) -> None:
+        """`magic` are the network's four bytes. A folder with an obfuscation key is read and written with it."""
+        self._files = FlatFiles(folder, "blk", magic)
+        self._max_file_size = max_file_size
+        self._file: int | None = None
+        self._end = 0
+
+    def recover(self, last: BlockPosition | None) -> int:
+        """Say where appending starts, once, before the first append; return how many torn bytes were cut off.
+
+        `last` is the highest position (by file, then offset) that the block index knows: what lies behind it in its file
+        was never committed. Files that the index does not know are left alone, they may be the user's: appending starts
+        behind them.
+        """
+        numbers = self._files.numbers()
+        newest = numbers[-1] if numbers else -1
+        if last is None or last.file not in numbers or newest > last.file:
+            self._file, self._end = max(newest, last.file if last else -1) + 1, 0
+            return 0 if last is None else self._files.cut(last.file, last.end)
+        self._file, self._end = last.file, last.end
+        return self._files.cut(last.file, last.end)
+
+    def append(self, raw: bytes) -> BlockPosition:
+        """Append a block and return its position. It is durable after the next `sync`. Raises StorageError."""
+        if self._file is None:
+            self.recover(None)
+        assert self._file is not None
+        if self._end and self._end + FRAME_SIZE + len(raw) > self._max_file_size:
+            self._file, self._end = self._file + 1, 0
+        position = self._files.write(self._file, self._end, raw)
+        self._end = position.end
+        return position
+
+    def read(self, position: BlockPosition) -> bytes:
+        """Return the raw block at `position`. Raises BlockFileError if its file is not there or is damaged."""
+        return self._files.read(position)
+
+    def path(self, file: int) -> Path:
+        """Return the path of block file number `file`."""
+        return self._files.path(file)
+
+    def sync(self) -> None:
+        """Make all appended blocks and new files durable. Raises StorageError."""
+        self._files.sync()
+
+    def close(self) -> None:
+        """Let go of all descriptors. Does not sync."""
+        self._files.close()

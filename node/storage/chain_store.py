@@ -1,0 +1,132 @@
+"""The chain database's writer: block index, active chain, settings and the events of each tip commit.
+
+Owns: the tip commit, one durable transaction. Never: a decision about the chain.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from clarion.node.events.row import EventRow
+from clarion.node.primitives.ids import BlockHash
+from clarion.node.storage.engine import Writer, driver_sql
+from clarion.node.storage.location import Location
+from clarion.node.storage.rows import BlockRow, ChainCommit
+
+BLOCK_COLUMNS = (
+    "hash, header, height, chainwork, status, tx_count, chain_tx_count, "
+    "file, data_pos, data_size, undo_pos, undo_size, sequence_id"
+)
+_NAMES = BLOCK_COLUMNS.split(", ")
+_UPSERT_BLOCK = (
+    f"INSERT INTO blocks ({BLOCK_COLUMNS}) VALUES ({', '.join('?' * len(_NAMES))}) "
+    f"ON CONFLICT (hash) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _NAMES[1:])}"
+)
+_CUT_ACTIVE = "DELETE FROM active_chain WHERE height > ?"
+_ADD_ACTIVE = "INSERT INTO active_chain (height, hash) VALUES (?, ?)"
+_ADD_EVENT = (
+    "INSERT INTO event_log (seq, kind, block_hash, height, txid, reason, body, time) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SET_META = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+_LOAD_PAGE = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE (height, hash) > (?, ?) ORDER BY height, hash LIMIT ?"
+_LOAD_ACTIVE = "SELECT hash FROM active_chain WHERE height >= ? ORDER BY height LIMIT ?"
+_PAGE = 10_000
+
+
+class ChainStore:
+    """The only writer of the chain database. Safe to call from several threads; transactions queue up."""
+
+    def __init__(self, writer: Writer, location: Location) -> None:
+        self._writer = writer
+        self._upsert_block = driver_sql(location, _UPSERT_BLOCK)
+        self._cut_active = driver_sql(location, _CUT_ACTIVE)
+        self._add_active = driver_sql(location, _ADD_ACTIVE)
+        self._add_event = driver_sql(location, _ADD_EVENT)
+        self._set_meta = driver_sql(location, _SET_META)
+        self._load_page = driver_sql(location, _LOAD_PAGE)
+        self._load_active = driver_sql(location, _LOAD_ACTIVE)
+        self._read_meta = driver_sql(location, "SELECT value FROM meta WHERE key = ?")
+        with writer.transaction() as connection:
+            (last,) = connection.exec_driver_sql("SELECT COALESCE(MAX(seq), 0) FROM event_log").one()
+        self._last_seq = int(last)
+        self._numbering = threading.Lock()
+
+    @property
+    def last_seq(self) -> int:
+        """Number of the last event that is durable, 0 for an empty log."""
+        return self._last_seq
+
+    def commit(self, change: ChainCommit) -> int:
+        """Apply a tip commit in one durable transaction and return the log's last seq then.
+
+        Raises StorageError; nothing of the change is stored then, unless the connection to a server broke while it
+        was confirming.
+        """
+        with self._numbering:
+            with self._writer.transaction() as connection:
+                last_seq = self._apply(connection, change)
+            self._last_seq = last_seq
+        return last_seq
+
+    def _apply(self, connection: Connection, change: ChainCommit) -> int:
+        execute = connection.exec_driver_sql
+        if change.blocks:
+            execute(self._upsert_block, [encode_block_row(row) for row in change.blocks])
+        if change.disconnect_to is not None:
+            execute(self._cut_active, (change.disconnect_to,))
+        if change.connect:
+            execute(self._add_active, [tuple(pair) for pair in change.connect])
+        last_seq = self._last_seq
+        if change.events:
+            execute(self._add_event, _numbered(change.events, last_seq))
+            last_seq += len(change.events)
+        if change.meta:
+            execute(self._set_meta, list(change.meta.items()))
+        return last_seq
+
+    def load_blocks(self) -> Iterator[BlockRow]:
+        """Yield every block and header by height, then hash. Reads in pages: a million of them need little memory."""
+        height, last_hash = -1, b""
+        while True:
+            with self._writer.transaction() as connection:
+                page = connection.exec_driver_sql(self._load_page, (height, last_hash, _PAGE)).all()
+            for row in page:
+                yield decode_block_row(row)
+            if len(page) < _PAGE:
+                return
+            height, last_hash = page[-1][2], bytes(page[-1][0])
+
+    def load_active(self) -> list[BlockHash]:
+        """Return the active chain's hashes, the genesis block's first."""
+        hashes: list[BlockHash] = []
+        while True:
+            with self._writer.transaction() as connection:
+                page = connection.exec_driver_sql(self._load_active, (len(hashes), _PAGE)).all()
+            hashes.extend(row[0] for row in page)
+            if len(page) < _PAGE:
+                return hashes
+
+    def read_meta(self, key: str) -> bytes | None:
+        """Return a setting's value."""
+        with self._writer.transaction() as connection:
+            row = connection.exec_driver_sql(self._read_meta, (key,)).first()
+        return None if row is None else bytes(row[0])
+
+
+def encode_block_row(row: BlockRow) -> tuple[Any, ...]:
+    """Return the row as it is stored: chainwork in 32 big-endian bytes, so that the order of bytes is that of work."""
+    return (*row[:3], row.chainwork.to_bytes(32, "big"), *row[4:])
+
+
+def decode_block_row(row: Sequence[Any]) -> BlockRow:
+    """Return a stored row as a BlockRow."""
+    return BlockRow(row[0], row[1], row[2], int.from_bytes(row[3], "big"), *row[4:])
+
+
+def _numbered(events: Sequence[EventRow], last_seq: int) -> list[tuple[Any, ...]]:
+    return [
+        (seq, int(row.kind), row.block_hash, row.height, row.txid, row.reason, row.body, row.time)
+        for seq, row in enumerate(events, last_seq + 1)
+    ]

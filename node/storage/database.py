@@ -1,0 +1,121 @@
+"""Opens everything that a node writes in SQL, and sees to it that only one node does.
+
+Owns: the order of opening, the writer's locks, closing. Never: a statement about the chain's data.
+"""
+
+import contextlib
+import hashlib
+import time
+from pathlib import Path
+
+from sqlalchemy.engine import Connection
+
+from clarion.node.errors import ConfigError, StorageError
+from clarion.node.storage.chain_store import ChainStore
+from clarion.node.storage.coin_store import CoinReader, CoinStore
+from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
+from clarion.node.storage.engine import Writer, reader_engine, writer_engine
+from clarion.node.storage.event_log import EventLog
+from clarion.node.storage.location import Backend, Location, locate
+from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, new_id, prepare, read_meta
+
+_LOCK_WAIT_S = 5.0
+
+
+class Database:
+    """The open databases of a node. Use as a context manager or call `close`."""
+
+    def __init__(self, location: Location, chain: Writer, coins: Writer, cleanup: contextlib.ExitStack) -> None:
+        self._cleanup = cleanup
+        self._coins_writer = coins
+        self._chain_writer = chain
+        self._location = location
+        chain_readers = reader_engine(location, CHAIN.name)
+        coin_readers = reader_engine(location, COINS.name)
+        # Readers close first: the writer, closing last, folds the write-ahead log into its file.
+        cleanup.callback(chain_readers.dispose)
+        cleanup.callback(coin_readers.dispose)
+        with chain.transaction() as connection:
+            self.log_id = read_meta(connection, CHAIN)["log_id"].decode()
+        self.chain = ChainStore(chain, location)
+        self.coins = CoinStore(coins, CoinReader(coin_readers, location), location)
+        self.events = EventLog(chain_readers, location, self.log_id)
+
+    def close(self) -> None:
+        """Close all connections and give the lock free."""
+        self._cleanup.close()
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_database(url: str | None, chain_dir: Path, network: Network, *, lock: DirectoryLock | None = None) -> Database:
+    """Open (create, migrate) the databases that `-database=` names for a node that writes them.
+
+    `chain_dir` is the network's data directory. Its `.lock` is taken unless the caller hands over `lock`, which it then
+    releases itself. Raises ConfigError, in one line, for whatever does not allow the node to start.
+    """
+    location = locate(url, chain_dir)
+    with contextlib.ExitStack() as stack:
+        if location.backend is not Backend.SQLITE_MEMORY:
+            _make_folders(location, chain_dir)
+            if lock is None:
+                stack.callback(lock_directory(chain_dir).release)
+        try:
+            chain = _open_writer(location, CHAIN, stack)
+            if not location.is_sqlite:
+                _lock_schema(chain, location)
+            store_id = _prepare(chain, CHAIN, location, network, new_id())
+            coins = _open_writer(location, COINS, stack)
+            _prepare(coins, COINS, location, network, store_id)
+            database = Database(location, chain, coins, stack)
+        except StorageError as error:
+            raise ConfigError(f"Cannot open the database {error}") from error
+        database._cleanup = stack.pop_all()
+        return database
+
+
+def _make_folders(location: Location, chain_dir: Path) -> None:
+    for folder in {chain_dir, location.folder}:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"Cannot create the directory {folder}: {error.strerror}") from None
+
+
+def _open_writer(location: Location, component: Component, stack: contextlib.ExitStack) -> Writer:
+    writer = Writer(writer_engine(location, component.name), location.describe(component.name))
+    stack.callback(writer.close)
+    return writer
+
+
+def _prepare(writer: Writer, component: Component, location: Location, network: Network, store_id: bytes) -> bytes:
+    with writer.transaction() as connection:
+        prepare(connection, component, location, network, store_id)
+        return read_meta(connection, component)["store_id"]
+
+
+def _lock_schema(writer: Writer, location: Location) -> None:
+    # The session holds the lock, so it ends with the connection that writes the chain. A server may need a moment to
+    # notice that a killed node is gone.
+    deadline = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        with writer.transaction() as connection:
+            if _try_lock(connection):
+                return
+        if time.monotonic() > deadline:
+            raise ConfigError(
+                f"Cannot obtain the writer's lock on database {location.describe('chain')}. "
+                "Clarion is probably already running."
+            )
+        time.sleep(0.1)
+
+
+def _try_lock(connection: Connection) -> bool:
+    (schema,) = connection.exec_driver_sql("SELECT current_schema()").one()
+    key = int.from_bytes(hashlib.sha256(f"clarion writer {schema}".encode()).digest()[:8], "big", signed=True)
+    (granted,) = connection.exec_driver_sql("SELECT pg_try_advisory_lock(%s)", (key,)).one()
+    return bool(granted)
