@@ -72,10 +72,10 @@ class BlockIndexEntry:
         self.bits = header.bits
         self.nonce = header.nonce
         self.prev = prev
-        self.height = prev.height + 1 if prev else 0
+        self.height: int = prev.height + 1 if prev else 0
         self.skip = prev.ancestor(skip_height(self.height)) if prev else None
         self.chainwork: int = (prev.chainwork if prev else 0) + block_proof(header.bits)
-        self.time_max = max(prev.time_max, header.time) if prev else header.time
+        self.time_max: int = max(prev.time_max, header.time) if prev else header.time
         self.status = block_status.VALID_TREE
         self.tx_count = 0
         self.chain_tx_count = 0
@@ -104,7 +104,7 @@ class BlockIndexEntry:
 
     def median_time_past(self) -> int:
         """Return the median of the times of this block and its ten ancestors (BIP113)."""
-        times = []
+        times: list[int] = []
         entry: BlockIndexEntry | None = self
         while entry is not None and len(times) < MEDIAN_TIME_SPAN:
             times.append(entry.time)

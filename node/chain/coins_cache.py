@@ -6,8 +6,8 @@ Used by the chain thread alone, but for `get`, which may be called by others und
 
 from collections.abc import Collection, Mapping, Sequence
 
-from clarion.node.consensus.connect import DisconnectDelta
 from clarion.node.consensus.delta import BlockDelta
+from clarion.node.consensus.disconnect import DisconnectDelta
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import BlockHash, OutPoint
 from clarion.node.storage.coin_store import CoinStore

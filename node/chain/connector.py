@@ -12,22 +12,21 @@ from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.journal import Journal
 from clarion.node.chain.script_policy import script_check_reason
 from clarion.node.chain.state import ChainState, ScriptChecker
+from clarion.node.chain.stores import ChainStores
+from clarion.node.consensus.bip30 import bip30_outpoints
 from clarion.node.consensus.block_check import check_block
 from clarion.node.consensus.block_context import contextual_check_block, contextual_check_block_header
 from clarion.node.consensus.connect import (
     ConnectResult,
-    bip30_outpoints,
     connect_block,
-    disconnect_block,
     prevouts_to_fetch,
     script_failure,
 )
+from clarion.node.consensus.disconnect import disconnect_block
 from clarion.node.errors import BlockInvalid, DecodeError, StorageError
 from clarion.node.primitives.block import Block
-from clarion.node.primitives.ids import OutPoint, hash_to_hex
+from clarion.node.primitives.ids import OutPoint, hash_to_hex, make_outpoint
 from clarion.node.storage import block_status
-from clarion.node.storage.block_files import BlockFiles
-from clarion.node.storage.undo_files import UndoFiles
 
 logger = logging.getLogger(__name__)
 
@@ -39,14 +38,13 @@ class Connector:
         self,
         state: ChainState,
         journal: Journal,
-        block_files: BlockFiles,
-        undo_files: UndoFiles,
+        stores: ChainStores,
         checker: ScriptChecker,
     ) -> None:
         self._state = state
         self._journal = journal
-        self._block_files = block_files
-        self._undo_files = undo_files
+        self._block_files = stores.block_files
+        self._undo_files = stores.undo_files
         self._checker = checker
 
     def read_block(self, entry: BlockIndexEntry) -> Block:
@@ -79,7 +77,7 @@ class Connector:
         if script_check_reason(state, entry) is not None:
             self._check_scripts(result)
         if not entry.has_undo:
-            position = self._undo_files.append(entry.file, result.delta.spent)
+            position = self._undo_files.append(entry.file, entry.hash, result.delta.spent)
             with state.lock:
                 entry.undo_pos, entry.undo_size = position.offset, position.length
                 entry.status |= block_status.HAVE_UNDO
@@ -121,8 +119,10 @@ class Connector:
     def undo_coins(self, entry: BlockIndexEntry) -> Block:
         """Take the block's effect back from the coins and return the block. Raises StorageError."""
         block = self.read_block(entry)
-        undo = self._undo_files.read_undo(entry.undo_position)
-        delta = disconnect_block(block, undo, entry.height)
+        undo = self._undo_files.read_undo(entry.undo_position, entry.hash)
+        touched = [txin.prevout for tx in block.txs[1:] for txin in tx.inputs]
+        touched += [make_outpoint(tx.txid, index) for tx in block.txs for index in range(len(tx.outputs))]
+        delta = disconnect_block(block, undo, entry.height, current=self._state.coins.fetch(touched))
         if delta.unclean:
             raise StorageError(f"undo data of block {hash_to_hex(entry.hash)} does not fit the coins")
         with self._state.lock:

@@ -9,22 +9,18 @@ from collections.abc import Callable
 
 from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.state import ChainState
+from clarion.node.chain.stores import ChainStores
 from clarion.node.events.row import EventKind, EventRow, tip_body
 from clarion.node.primitives.ids import NULL_HASH, BlockHash
-from clarion.node.storage.block_files import BlockFiles
-from clarion.node.storage.chain_store import ChainStore
 from clarion.node.storage.rows import ChainCommit
-from clarion.node.storage.undo_files import UndoFiles
 
 
 class Journal:
     """Collects event rows and the lowest height that the active chain fell back to; writes them as one commit."""
 
-    def __init__(self, state: ChainState, store: ChainStore, block_files: BlockFiles, undo_files: UndoFiles) -> None:
+    def __init__(self, state: ChainState, stores: ChainStores) -> None:
         self._state = state
-        self._store = store
-        self._block_files = block_files
-        self._undo_files = undo_files
+        self._stores = stores
         self._events: list[EventRow] = []
         self._kept_height: int | None = None
         self._started = time.monotonic()
@@ -74,12 +70,12 @@ class Journal:
         if not self.pending:
             return
         state = self._state
-        self._block_files.sync()
-        self._undo_files.sync()
+        self._stores.block_files.sync()
+        self._stores.undo_files.sync()
         kept = self._kept_height if self._kept_height is not None else -1
         moved = bool(self._events)
         with state.lock:
-            seq = self._store.commit(
+            seq = self._stores.chain.commit(
                 ChainCommit(
                     blocks=[entry.row() for entry in state.dirty.values()],
                     disconnect_to=kept,

@@ -16,7 +16,7 @@ from clarion.node.chain.service import ChainService
 from clarion.node.errors import BlockFileError, DecodeError
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import hash_to_hex
-from clarion.node.storage.blk_reader import read_blk_file
+from clarion.node.storage.blk_reader import scan_blocks
 
 IN_FLIGHT = 16
 """Blocks that are read ahead of the chain thread: enough that it never waits, little enough memory."""
@@ -70,7 +70,7 @@ class BlockLoader:
     def _load_file(self, path: Path, progress: Progress) -> None:
         blocks = 0
         try:
-            for offset, raw in read_blk_file(path, self._service.manager.state.params.magic):
+            for offset, raw in scan_blocks(path, self._service.manager.state.params.magic):
                 if self._interrupted():
                     return
                 self._hand_over(path, offset, raw)

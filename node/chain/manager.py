@@ -17,6 +17,7 @@ from clarion.node.chain.journal import Journal
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.recovery import Recovery
 from clarion.node.chain.state import ChainOptions, ChainState, ScriptChecker
+from clarion.node.chain.stores import ChainStores
 from clarion.node.chain.verdicts import Verdicts
 from clarion.node.consensus.block_check import check_block
 from clarion.node.errors import BlockInvalid
@@ -24,7 +25,6 @@ from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import BlockHash, OutPoint
-from clarion.node.storage.database import Database
 
 
 class ChainManager:
@@ -33,17 +33,17 @@ class ChainManager:
     def __init__(
         self,
         params: ChainParams,
-        database: Database,
+        stores: ChainStores,
         checker: ScriptChecker,
         options: ChainOptions,
         clock: Clock | None = None,
     ) -> None:
-        self._database = database
-        coins = CoinsCache(database.coins)
+        self._stores = stores
+        coins = CoinsCache(stores.coins)
         self.state = ChainState(params=params, options=options, clock=clock or Clock(), coins=coins)
-        self.journal = Journal(self.state, database.chain, database.block_files, database.undo_files)
-        self._acceptance = Acceptance(self.state, database.block_files)
-        self._connector = Connector(self.state, self.journal, database.block_files, database.undo_files, checker)
+        self.journal = Journal(self.state, stores)
+        self._acceptance = Acceptance(self.state, stores.block_files)
+        self._connector = Connector(self.state, self.journal, stores, checker)
         self._activation = Activation(self.state, self._acceptance, self._connector, self.journal)
         self._verdicts = Verdicts(self.state, self._acceptance, self._connector, self._activation, self.journal)
 
@@ -52,7 +52,7 @@ class ChainManager:
     def load(self) -> None:
         """Bring the chain back from storage, or make a new one. Call once, first. Raises StorageError."""
         recovery = Recovery(self.state, self._acceptance, self._connector, self._activation, self.journal)
-        recovery.load(self._database.chain, self._database.coins)
+        recovery.load(self._stores)
 
     def process_new_block(self, block: Block, *, force: bool = True, min_pow_checked: bool = True) -> BlockOutcome:
         """Check, store and, if it leads to a better chain, connect a block. The outcome says what became of it.

@@ -12,10 +12,11 @@ from clarion.node.chain.block_index import SEQUENCE_BEST_CHAIN_FROM_DISK, BlockI
 from clarion.node.chain.connector import Connector
 from clarion.node.chain.journal import Journal
 from clarion.node.chain.state import ChainState
+from clarion.node.chain.stores import ChainStores
 from clarion.node.errors import StorageError
 from clarion.node.primitives.ids import hash_to_hex
-from clarion.node.storage.chain_store import ChainStore
 from clarion.node.storage.coin_store import CoinStore
+from clarion.node.storage.rows import BlockPosition
 
 logger = logging.getLogger(__name__)
 
@@ -32,26 +33,40 @@ class Recovery:
         self._activation = activation
         self._journal = journal
 
-    def load(self, store: ChainStore, coin_store: CoinStore) -> None:
+    def load(self, stores: ChainStores) -> None:
         """Load the tree and the active chain, make genesis where there is none, and bring the coins to the tip.
 
         Raises StorageError if the store contradicts itself or needs data that is gone.
         """
         state = self._state
-        for row in store.load_blocks():
+        for row in stores.chain.load_blocks():
             state.index.load(row)
-        for block_hash in store.load_active():
+        for block_hash in stores.chain.load_active():
             entry = state.index.get(block_hash)
             if entry is None:
                 raise StorageError(f"the active chain names block {hash_to_hex(block_hash)}, which is not stored")
             entry.sequence_id = SEQUENCE_BEST_CHAIN_FROM_DISK
             state.active.append(entry)
         self._journal.reset()
+        self._recover_files(stores)
         if state.active.height < 0:
             self._make_genesis()
         self._rank()
-        self._recover_coins(coin_store)
+        self._recover_coins(stores.coins)
         state.update_initial_download()
+
+    def _recover_files(self, stores: ChainStores) -> None:
+        """Cut off what was written behind the last commit."""
+        last_block: BlockPosition | None = None
+        last_undo: dict[int, BlockPosition] = {}
+        for entry in self._state.index:
+            if entry.has_data and (last_block is None or entry.data_position > last_block):
+                last_block = entry.data_position
+            if entry.has_undo and entry.undo_position > last_undo.get(entry.file, (-1,)):
+                last_undo[entry.file] = entry.undo_position
+        torn = stores.block_files.recover(last_block) + stores.undo_files.recover(last_undo)
+        if torn:
+            logger.info("Cut %d bytes that no commit names off the block and undo files", torn)
 
     def _make_genesis(self) -> None:
         state = self._state

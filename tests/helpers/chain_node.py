@@ -7,9 +7,12 @@ from clarion.node.chain.clock import Clock
 from clarion.node.chain.manager import ChainManager
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.state import ChainOptions, ScriptChecker
+from clarion.node.chain.stores import ChainStores
 from clarion.node.events.row import EventKind, EventRow
 from clarion.node.params.chain_params import select_params
+from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.database import Database, open_database
+from clarion.node.storage.undo_files import UndoFiles
 from clarion.node.validation.inline_queue import InlineQueue
 from helpers.chain_builder import Built
 
@@ -40,12 +43,17 @@ class ChainNode:
     def open(self) -> None:
         """Open the storage and load the chain."""
         self.database = open_database(None, self.folder, self.params)
-        self.manager = ChainManager(self.params, self.database, self._checker, self._options, self.clock)
+        folder, magic = self.folder / "blocks", self.params.magic
+        self.block_files, self.undo_files = BlockFiles(folder, magic), UndoFiles(folder, magic)
+        stores = ChainStores(self.database.chain, self.database.coins, self.block_files, self.undo_files)
+        self.manager = ChainManager(self.params, stores, self._checker, self._options, self.clock)
         self.manager.load()
         self.manager.set_importing(False)
 
     def close(self) -> None:
         """Close the storage without a commit: what was not committed is lost, as in a crash."""
+        self.block_files.close()
+        self.undo_files.close()
         self.database.close()
 
     def restart(self) -> None:

@@ -1,0 +1,73 @@
+"""The event log of a chain: every connect and disconnect in the order of the reference's signals."""
+
+from pathlib import Path
+
+from clarion.node.events.row import read_tip_body
+from helpers.chain_builder import COIN, genesis, make_block, make_chain, make_coinbase
+from helpers.chain_node import ChainNode
+
+
+def test_genesis_is_told_as_connected_in_initial_download(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path)
+    assert node.story([genesis()]) == ["+0", "=0"]
+    assert read_tip_body(node.rows()[1].body) == (bytes(32), True)
+
+
+def test_a_block_on_the_tip_is_connected_then_the_tip_changes(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path)
+    chain = make_chain(genesis(), 2)
+    node.submit(*chain)
+    assert node.story([genesis(), *chain], after=2) == ["+1", "=1", "+2", "=2"]
+    assert read_tip_body(node.rows()[-1].body) == (chain[0].hash, False)
+
+
+def test_a_reorganisation_disconnects_downward_then_connects_upward_with_one_tip_change(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path)
+    old = make_chain(genesis(), 3)
+    new = make_chain(old[0], 3, extra_nonce=1)
+    node.submit(*old)
+    seen = node.rows()[-1].seq
+    node.submit(*new)
+    assert node.story([*old, *new], after=seen) == ["-2", "-1", "+3", "+4", "+5", "=5"]
+    assert read_tip_body(node.rows()[-1].body)[0] == old[0].hash
+
+
+def test_a_branch_of_equal_work_is_stored_and_not_told(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path)
+    old = make_chain(genesis(), 2)
+    node.submit(*old)
+    seen = node.rows()[-1].seq
+    outcomes = node.submit(*make_chain(old[0], 1, extra_nonce=1))
+    assert node.rows(seen) == []
+    assert (outcomes[0].accepted, outcomes[0].new, outcomes[0].checked) == (True, True, False)
+
+
+def test_a_branch_that_fails_half_way_is_told_as_it_happened(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path)
+    old = make_chain(genesis(), 2)
+    good = make_block(genesis(), extra_nonce=1)
+    greedy = make_block(good, coinbase=make_coinbase(2, value=51 * COIN))
+    last = make_block(greedy)
+    node.submit(*old)
+    seen = node.rows()[-1].seq
+    node.submit(good, greedy, last)
+    names = [*old, good, greedy, last]
+    assert node.story(names, after=seen) == ["-1", "-0", "+2", "-2", "+0", "+1"]
+    assert node.tip == old[1].hash
+
+
+def test_event_numbers_have_no_gap_and_start_at_one(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path)
+    node.submit(*make_chain(genesis(), 5))
+    assert [row.seq for row in node.rows()] == list(range(1, 13))
+
+
+def test_initial_download_batches_commits_until_asked(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path, max_tip_age=60)
+    for built in make_chain(genesis(), 3):
+        assert built.block is not None
+        node.manager.process_new_block(built.block)
+    assert len(node.rows()) == 2
+    node.manager.commit()
+    assert len(node.rows()) == 8
+    assert all(read_tip_body(row.body)[1] for row in node.rows() if row.body)
