@@ -33,6 +33,11 @@ def buried_enabled(params: ChainParams, name: str) -> bool:
     return params.buried_height(name) != NEVER_HEIGHT
 
 
+def segwit_active_at(position: ChainPosition, params: ChainParams) -> bool:
+    """Return whether the block at `position` must commit to its witnesses (BIP141)."""
+    return position.height >= params.segwit_height
+
+
 def block_script_flags(position: ChainPosition, params: ChainParams) -> int:
     """Return the flags under which the scripts of the block at `position` must pass."""
     return script_flags_at(position.height, position.hash, params)

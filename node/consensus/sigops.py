@@ -81,10 +81,10 @@ def legacy_sigops(tx: Transaction) -> int:
 
 def last_push(script_sig: bytes) -> bytes:
     """Return the bytes of the last operation, which is the redeem script where everything is a push."""
-    data = b""
-    for _, data, _ in iter_ops(script_sig):
+    last = None
+    for last in iter_ops(script_sig):  # noqa: B007 -- only the last one counts
         pass
-    return data
+    return last[1] if last else b""
 
 
 def p2sh_sigops(script_sig: bytes) -> int:
