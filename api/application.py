@@ -1,0 +1,103 @@
+"""The FastAPI application: JSON-RPC and REST as plain ASGI inside it, everything else as routes that others add.
+
+Owns: which path leads where, and what is refused before any path is looked at. Never: the answers.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from clarion.api.asgi import send_answer
+from clarion.api.auth import is_allowed
+from clarion.api.executor import Executor
+from clarion.api.rest.endpoint import RestEndpoint
+from clarion.api.rpc.context import ReaderContext
+from clarion.api.rpc_endpoint import RpcEndpoint
+from clarion.api.settings import ApiSettings
+
+_METHODS = frozenset({"GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"})
+
+
+class AsgiRoute(BaseRoute):
+    """A path, or all paths below a prefix, that one ASGI application answers for every HTTP method.
+
+    An exact path matches without query string only: the reference compares whole request targets.
+    """
+
+    def __init__(self, path: str, app: ASGIApp, *, prefix: bool = False) -> None:
+        self.path = path
+        self.app = app
+        self.prefix = prefix
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if scope["type"] != "http":
+            return Match.NONE, {}
+        path: str = scope["path"]
+        if path.startswith(self.path) if self.prefix else (path == self.path and not scope["query_string"]):
+            return Match.FULL, {}
+        return Match.NONE, {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
+
+
+class Gate:
+    """Refuses clients outside -rpcallowip and requests beyond -rpcworkqueue before anything else is done."""
+
+    def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
+        self._app = app
+        self._allowed = settings.allowed
+        self._limit = settings.rpc_threads + settings.rpc_work_queue
+        self._open = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        client = scope.get("client")
+        if client is None or not is_allowed(client[0], self._allowed):
+            await send_answer(send, 403)
+        elif scope["method"] not in _METHODS:
+            await send_answer(send, 405)
+        elif self._open >= self._limit:
+            await send_answer(send, 503, b"Work queue depth exceeded")
+        else:
+            self._open += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._open -= 1
+
+
+async def _unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "http":
+        await send_answer(send, 404)
+
+
+def create_app(context: ReaderContext) -> FastAPI:
+    """Return the application that answers with `context`; closing it closes the context's reader and link."""
+    settings = context.settings
+    executor = Executor(context)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await context.node.close()
+        executor.close()
+
+    app = FastAPI(
+        title="Clarion", docs_url="/docs", redoc_url=None, openapi_url="/openapi.json", lifespan=lifespan
+    )
+    rpc = RpcEndpoint(settings, executor)
+    routes: list[BaseRoute] = [AsgiRoute("/", rpc), AsgiRoute("/wallet/", rpc, prefix=True)]
+    if settings.rest:
+        routes.append(AsgiRoute("/rest/", RestEndpoint(executor), prefix=True))
+    # In front of the routes that FastAPI made: a small call must not be compared with all of them first.
+    app.router.routes[:0] = routes
+    app.router.default = _unknown_path
+    app.router.redirect_slashes = False
+    app.add_middleware(Gate, settings=settings)
+    return app

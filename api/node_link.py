@@ -1,0 +1,127 @@
+"""The control channel, API's side, and the direct link that replaces it within one process.
+
+Owns: the wire messages and the matching of answers to calls. Never: which method runs where.
+"""
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import orjson
+import zmq
+import zmq.asyncio
+
+from clarion.api.rpc.errors import RpcCode
+from clarion.api.rpc.node_methods import NodeMethods, as_rpc_error
+from clarion.node.errors import RpcError
+
+
+class Call(msgspec.Struct, array_like=True, frozen=True):
+    """A method of the node and its bound arguments."""
+
+    method: str
+    params: list[Any]
+
+
+class Answer(msgspec.Struct, array_like=True, frozen=True):
+    """The result as JSON text, or an error's code and message."""
+
+    result: bytes | None
+    code: int = 0
+    message: str = ""
+
+
+class ControlLink:
+    """Asks the node over its unix socket. Belongs to the event loop that first calls it."""
+
+    def __init__(self, path: Path) -> None:
+        self._endpoint = f"ipc://{path}"
+        self._ids = itertools.count(1)
+        self._waiting: dict[bytes, asyncio.Future[Answer]] = {}
+        self._encoder = msgspec.msgpack.Encoder()
+        self._decoder = msgspec.msgpack.Decoder(Answer)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._receiver: asyncio.Task[None] | None = None
+
+    def connect(self) -> None:
+        """Open the socket in the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._context = zmq.asyncio.Context()
+        self._socket = self._context.socket(zmq.DEALER)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        self._socket.setsockopt(zmq.SNDHWM, 0)
+        self._socket.setsockopt(zmq.RCVHWM, 0)
+        self._socket.connect(self._endpoint)
+        self._receiver = self._loop.create_task(self._receive())
+
+    async def call(self, method: str, params: Sequence[Any]) -> bytes:
+        """Run a NODE method and return its result as JSON. Raises RpcError."""
+        assert self._loop is not None, "connect() comes first"
+        call_id = next(self._ids).to_bytes(8, "big")
+        waiting = self._loop.create_future()
+        self._waiting[call_id] = waiting
+        try:
+            await self._socket.send_multipart([call_id, self._encoder.encode(Call(method, list(params)))])
+            answer = await waiting
+        finally:
+            self._waiting.pop(call_id, None)
+        if answer.result is None:
+            raise RpcError(answer.code, answer.message)
+        return answer.result
+
+    def call_blocking(self, method: str, params: Sequence[Any]) -> Any:
+        """Run a NODE method from a thread that isn't the event loop's and return the decoded result."""
+        assert self._loop is not None, "connect() comes first"
+        return orjson.loads(asyncio.run_coroutine_threadsafe(self.call(method, params), self._loop).result())
+
+    async def close(self) -> None:
+        """Close the socket; calls that wait are answered with -9."""
+        if self._receiver is not None:
+            self._receiver.cancel()
+            await asyncio.gather(self._receiver, return_exceptions=True)
+            self._receiver = None
+            self._socket.close()
+            self._context.term()
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(RpcError(RpcCode.CLIENT_NOT_CONNECTED, "Shutting down"))
+
+    async def _receive(self) -> None:
+        while True:
+            call_id, payload = await self._socket.recv_multipart()
+            waiting = self._waiting.get(call_id)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(self._decoder.decode(payload))
+
+
+class DirectLink:
+    """Runs NODE methods in this process, on threads of its own so that the event loop goes on."""
+
+    def __init__(self, methods: NodeMethods, *, threads: int = 16) -> None:
+        self._methods = methods
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="rpc")
+
+    def connect(self) -> None:
+        """Nothing to open."""
+
+    async def call(self, method: str, params: Sequence[Any]) -> bytes:
+        """Run a NODE method and return its result as JSON. Raises RpcError."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._run, method, params)
+
+    def call_blocking(self, method: str, params: Sequence[Any]) -> Any:
+        """Run a NODE method on the calling thread and return the decoded result."""
+        return orjson.loads(self._run(method, params))
+
+    def _run(self, method: str, params: Sequence[Any]) -> bytes:
+        try:
+            return self._methods.run(method, params)
+        except Exception as error:
+            raise as_rpc_error(error, method) from None
+
+    async def close(self) -> None:
+        """Let running calls finish."""
+        await asyncio.get_running_loop().run_in_executor(None, self._pool.shutdown)

@@ -1,0 +1,131 @@
+"""What RPC methods are given: the node's parts in the node process, the database snapshot in an API process.
+
+Owns: the two contexts and the protocols of their parts that other packages implement. Never: building them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from clarion.api.settings import ApiSettings
+    from clarion.node.chain.clock import Clock
+    from clarion.node.chain.service import ChainService
+    from clarion.node.config import Config
+    from clarion.node.params.chain_params import ChainParams
+    from clarion.node.storage.chain_reader import ChainReader
+
+
+class EventsLink(Protocol):
+    """The node's handle of the events process."""
+
+    def sync(self, seq: int, timeout: float) -> bool:
+        """Wait until every row up to `seq` was handed to the transports; False after `timeout` seconds."""
+        ...
+
+    def notifications(self) -> Sequence[Mapping[str, Any]]:
+        """Return type, address and hwm of every active ZMQ notifier."""
+        ...
+
+
+@dataclass
+class NodeContext:
+    """The parts of the running node that NODE methods use. Built by `node.app`.
+
+    `started_at` is a reading of `time.monotonic()`; `last_event_seq` returns the last committed row of the event log;
+    `request_stop` asks the node to shut down and returns at once.
+    """
+
+    params: ChainParams
+    config: Config
+    chain: ChainService
+    clock: Clock
+    events: EventsLink
+    started_at: float
+    request_stop: Callable[[], None]
+    last_event_seq: Callable[[], int]
+    warnings: list[str] = field(default_factory=list)
+    indexes: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
+    """State of each index by its name, as `getindexinfo` tells it."""
+
+
+class NodeLink(Protocol):
+    """The API's way to the node: the control channel, or a direct call in one process."""
+
+    async def call(self, method: str, params: Sequence[Any]) -> bytes:
+        """Run a NODE method and return its result as JSON. Raises RpcError, -28 while the node starts."""
+        ...
+
+    def call_blocking(self, method: str, params: Sequence[Any]) -> Any:
+        """Do the same from a thread that isn't the event loop's, and return the decoded result."""
+        ...
+
+    async def close(self) -> None:
+        """Give the connection up."""
+        ...
+
+
+@dataclass
+class ReaderContext:
+    """What READER methods use: the database and block files as one snapshot at a time, and the node by its link.
+
+    The reader is opened at first use, which is after the node is ready: before that the database may not exist.
+    """
+
+    settings: ApiSettings
+    node: NodeLink
+    open_reader: Callable[[], ChainReader]
+    _reader: ChainReader | None = None
+    _opening: threading.Lock = field(default_factory=threading.Lock)
+    scan: ScanState = field(default_factory=lambda: ScanState())
+    active: dict[int, tuple[str, float]] = field(default_factory=dict)
+    """Method and start (a `time.monotonic()` reading) of every call that runs in this process."""
+
+    @property
+    def params(self) -> ChainParams:
+        """The parameters of the node's network."""
+        return self.settings.params
+
+    @property
+    def reader(self) -> ChainReader:
+        """The reader of the node's database and block files."""
+        if self._reader is None:
+            with self._opening:
+                if self._reader is None:
+                    self._reader = self.open_reader()
+        return self._reader
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+
+class ScanState:
+    """The one `scantxoutset` that may run at a time in this process, how far it is, and whether to give it up."""
+
+    def __init__(self) -> None:
+        self._running = threading.Lock()
+        self.progress = 0
+        self.abort_requested = False
+
+    def begin(self) -> bool:
+        """Reserve the scan; False if one runs."""
+        if not self._running.acquire(blocking=False):
+            return False
+        self.progress = 0
+        self.abort_requested = False
+        return True
+
+    def end(self) -> None:
+        """Release the scan."""
+        self._running.release()
+
+    @property
+    def running(self) -> bool:
+        """Whether a scan runs."""
+        return self._running.locked()

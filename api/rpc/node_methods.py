@@ -1,0 +1,73 @@
+"""Runs NODE methods in the node process, whichever way a call came in.
+
+Owns: the warm-up answer and the encoding of results. Never: sockets, threads.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from clarion.api.rpc import registry
+from clarion.api.rpc.errors import RpcCode
+from clarion.node.errors import RpcError
+
+if TYPE_CHECKING:
+    from clarion.api.rpc.context import NodeContext
+
+_log = logging.getLogger("clarion.rpc")
+
+METHOD_MODULES = ("blockchain", "chain_control", "control", "mempool", "mining", "network", "node_state", "utxo", "util")
+"""Modules of this package whose import registers the methods."""
+
+
+def load_methods() -> None:
+    """Import every module that declares methods."""
+    for name in METHOD_MODULES:
+        importlib.import_module(f"clarion.api.rpc.{name}")
+
+
+class NodeMethods:
+    """Answers calls with -28 and the start-up message until `attach` gives the running node. Thread-safe."""
+
+    def __init__(self) -> None:
+        load_methods()
+        self._message = "RPC server started"
+        self._context: NodeContext | None = None
+
+    def set_message(self, text: str) -> None:
+        """Say what the node is doing while it starts (`Loading block index…`)."""
+        self._message = text
+
+    def attach(self, context: NodeContext) -> None:
+        """Start to answer: the node is ready."""
+        self._context = context
+
+    def run(self, name: str, params: Sequence[Any]) -> bytes:
+        """Return the JSON result of method `name`. Raises RpcError; any other exception becomes one."""
+        if name == "_status":
+            return orjson.dumps({"ready": self._context is not None, "message": self._message})
+        context = self._context
+        if context is None:
+            raise RpcError(RpcCode.IN_WARMUP, self._message)
+        method = registry.find_internal(name)
+        if method is None or method.where is not registry.NODE:
+            raise RpcError(RpcCode.METHOD_NOT_FOUND, "Method not found")
+        return encode(method.handler(context, *params))
+
+
+def encode(result: Any) -> bytes:
+    """Return `result` as compact JSON."""
+    return orjson.dumps(result)
+
+
+def as_rpc_error(error: Exception, method: str) -> RpcError:
+    """Return what a client is told about `error`: an RpcError as it is, anything else as code -1, logged."""
+    if isinstance(error, RpcError):
+        return error
+    _log.exception("RPC method %s failed", method, exc_info=error)
+    return RpcError(RpcCode.MISC_ERROR, f"{type(error).__name__}: {error}")

@@ -1,0 +1,134 @@
+"""RPC methods about the node as a whole: the mocked clock, event delivery, indexes, and the API's own questions.
+
+Owns: their answers. Never: the chain's contents.
+"""
+
+from typing import Any
+
+from clarion.api.rpc.context import NodeContext
+from clarion.api.rpc.errors import RpcCode
+from clarion.api.rpc.parse import INT64, parse_int
+from clarion.api.rpc.registry import NODE, rpc_method
+from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
+from clarion.node.chain.manager import ChainManager
+from clarion.node.errors import RpcError
+from clarion.node.primitives.ids import hash_to_hex
+
+MAX_MOCK_TIME = 2**32 - 1
+SYNC_TIMEOUT_S = 60.0
+
+
+@rpc_method(
+    "setmocktime",
+    category="hidden",
+    where=NODE,
+    description="Fixes the node's clock (regtest only).",
+    args=[Arg("timestamp", ArgType.NUM, "UNIX epoch time; 0 lets the clock run again", required=True)],
+    results=Result(ResultType.NONE),
+    examples=(),
+)
+def setmocktime(ctx: NodeContext, timestamp: int) -> None:
+    """Fix the clock on the chain thread, so that it never jumps in the middle of a validation."""
+    if ctx.params.name != "regtest":
+        raise RpcError(RpcCode.MISC_ERROR, "setmocktime is for regression testing (-regtest mode) only")
+    seconds = parse_int(timestamp, INT64)
+    if not 0 <= seconds <= MAX_MOCK_TIME:
+        raise RpcError(
+            RpcCode.INVALID_PARAMETER, f"Mocktime must be in the range [0, {MAX_MOCK_TIME}], not {seconds}."
+        )
+    ctx.chain.submit(ctx.clock.set_mock, seconds).result()
+
+
+@rpc_method(
+    "syncwithvalidationinterfacequeue",
+    category="hidden",
+    where=NODE,
+    description="Waits until everything that happened before this call was handed to the notifiers.",
+    results=Result(ResultType.NONE),
+)
+def syncwithvalidationinterfacequeue(ctx: NodeContext) -> None:
+    """Return once every event up to now was handed to libzmq."""
+    ctx.chain.submit(_nothing).result()
+    ctx.events.sync(ctx.last_event_seq(), SYNC_TIMEOUT_S)
+
+
+def _nothing() -> None:
+    """A job whose end says that the jobs before it are done and committed."""
+
+
+@rpc_method(
+    "getzmqnotifications",
+    category="zmq",
+    where=NODE,
+    description="Returns the active ZeroMQ notifications.",
+    results=Result(
+        ResultType.ARR,
+        "",
+        "",
+        (
+            Result(
+                ResultType.OBJ,
+                "",
+                "",
+                (
+                    Result(ResultType.STR, "type", "Type of notification"),
+                    Result(ResultType.STR, "address", "Address of the publisher"),
+                    Result(ResultType.NUM, "hwm", "Outbound message high water mark"),
+                ),
+            ),
+        ),
+    ),
+)
+def getzmqnotifications(ctx: NodeContext) -> list[dict[str, Any]]:
+    """Return type, address and high-water mark of every notifier."""
+    return [{"type": n["type"], "address": n["address"], "hwm": n["hwm"]} for n in ctx.events.notifications()]
+
+
+@rpc_method(
+    "getindexinfo",
+    category="util",
+    where=NODE,
+    description="Returns how far the indexes that run in the node are.",
+    args=[Arg("index_name", ArgType.STR, "Only this index")],
+    results=Result(
+        ResultType.OBJ_DYN,
+        "",
+        "",
+        (
+            Result(
+                ResultType.OBJ,
+                "name",
+                "Name of the index",
+                (
+                    Result(ResultType.BOOL, "synced", "Whether it has reached the tip"),
+                    Result(ResultType.NUM, "best_block_height", "Height that it has reached"),
+                ),
+            ),
+        ),
+    ),
+    examples=(("", ""), ("txindex", '"txindex"')),
+)
+def getindexinfo(ctx: NodeContext, index_name: str | None) -> dict[str, Any]:
+    """Return the state of each index that runs."""
+    return {name: state for name, state in ctx.indexes().items() if index_name in (None, name)}
+
+
+def flush_chain(manager: ChainManager) -> tuple[bytes, int]:
+    """Commit and flush, and return hash and height of the tip. Runs on the chain thread."""
+    manager.commit()
+    manager.journal.flush()
+    tip = manager.state.active.tip
+    return tip.hash, tip.height
+
+
+@rpc_method(
+    "_flush",
+    category="hidden",
+    where=NODE,
+    internal=True,
+    description="Writes all coins to the database, for a method that reads the flushed set.",
+)
+def flush(ctx: NodeContext) -> dict[str, Any]:
+    """Return the tip at which everything was flushed."""
+    block_hash, height = ctx.chain.submit(flush_chain, ctx.chain.manager).result()
+    return {"hash": hash_to_hex(block_hash), "height": height}

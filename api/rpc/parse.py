@@ -1,0 +1,66 @@
+"""Reading of argument values as the reference reads them, with its error codes and texts.
+
+Owns: integers, hashes, hex, verbosity. Never: what the values mean.
+"""
+
+from typing import Any
+
+from clarion.api.rpc.errors import RpcCode
+from clarion.api.rpc.spec import json_type
+from clarion.node.errors import RpcError
+
+INT32 = (-(2**31), 2**31 - 1)
+UINT32 = (0, 2**32 - 1)
+INT64 = (-(2**63), 2**63 - 1)
+UINT64 = (0, 2**64 - 1)
+
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+
+
+def parse_int(value: Any, limits: tuple[int, int] = INT32) -> int:
+    """Return an integer within `limits`. Raises RpcError -3 for another type, -1 for a fraction or a large number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise type_mismatch(value, "number")
+    if isinstance(value, float) or not limits[0] <= value <= limits[1]:
+        raise RpcError(RpcCode.MISC_ERROR, "JSON integer out of range")
+    return value
+
+
+def parse_str(value: Any) -> str:
+    """Return a string. Raises RpcError -3 for another type."""
+    if not isinstance(value, str):
+        raise type_mismatch(value, "string")
+    return value
+
+
+def type_mismatch(value: Any, expected: str) -> RpcError:
+    """Return the error about a value whose JSON type is not `expected`."""
+    return RpcError(
+        RpcCode.TYPE_ERROR, f"JSON value of type {json_type(value)} is not of expected type {expected}"
+    )
+
+
+def parse_hash(value: Any, name: str) -> bytes:
+    """Return the internal byte order of a displayed hash. Raises RpcError -8 naming the argument `name`."""
+    text = parse_str(value)
+    if len(text) == 64 and is_hex(text):
+        return bytes.fromhex(text)[::-1]
+    if len(text) != 64:
+        raise RpcError(
+            RpcCode.INVALID_PARAMETER, f"{name} must be of length 64 (not {len(text.encode())}, for '{text}')"
+        )
+    raise RpcError(RpcCode.INVALID_PARAMETER, f"{name} must be hexadecimal string (not '{text}')")
+
+
+def is_hex(text: str) -> bool:
+    """Whether `text` is a non-empty, even number of hex digits and nothing else."""
+    return bool(text) and len(text) % 2 == 0 and _HEX_DIGITS.issuperset(text)
+
+
+def parse_verbosity(value: Any, default: int) -> int:
+    """Return the verbosity that an int or a bool asks for, `default` for null."""
+    if value is None:
+        return default
+    if isinstance(value, bool):
+        return int(value)
+    return parse_int(value)

@@ -1,0 +1,139 @@
+"""The control channel, node's side: API workers ask, the node answers.
+
+Owns: the ROUTER socket, its path, and the threads that run the calls. Never: what the methods do.
+
+One message is [caller, 8 bytes of call id, msgpack]; a call is `[method, params]`, an answer `[result, code, message]`
+where `result` is JSON text and None in an error.
+"""
+
+import logging
+import os
+import queue
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import zmq
+
+from clarion.api.node_link import Answer, Call
+from clarion.api.rpc.node_methods import NodeMethods, as_rpc_error
+
+_log = logging.getLogger("clarion.control")
+
+MAX_SOCKET_PATH_BYTES = 107
+"""Longest path of a unix socket (sun_path holds 108 bytes with its terminator)."""
+
+
+def control_path(chain_dir: Path) -> Path:
+    """Return where the control socket lives: in the chain's data directory, else in a new private folder.
+
+    The folder is used when the path would be too long for a unix socket.
+    """
+    path = chain_dir / "control.sock"
+    if len(os.fsencode(path)) <= MAX_SOCKET_PATH_BYTES:
+        return path
+    return Path(tempfile.mkdtemp(prefix="clarion-")) / "control.sock"
+
+
+class ControlServer:
+    """Serves NODE methods on a unix socket. `start` and `stop` are called once each, by the same thread."""
+
+    def __init__(self, path: Path, methods: NodeMethods, *, threads: int = 16) -> None:
+        self._path = path
+        self._methods = methods
+        self._threads = threads
+        self._answers: queue.SimpleQueue[list[bytes] | None] = queue.SimpleQueue()
+        self._decoder = msgspec.msgpack.Decoder(Call)
+        self._encoder = msgspec.msgpack.Encoder()
+        self._thread: threading.Thread | None = None
+        self._wake_read = self._wake_write = -1
+
+    def start(self) -> None:
+        """Bind the socket and answer from now on. Raises zmq.ZMQError if the path can't be bound."""
+        self._path.unlink(missing_ok=True)
+        self._context = zmq.Context()
+        self._socket = self._context.socket(zmq.ROUTER)
+        self._socket.setsockopt(zmq.LINGER, 1000)
+        # A worker that vanished must not block answers to the others; ROUTER drops what it can't route.
+        self._socket.setsockopt(zmq.SNDHWM, 0)
+        self._socket.setsockopt(zmq.RCVHWM, 0)
+        old_mask = os.umask(0o077)
+        try:
+            self._socket.bind(f"ipc://{self._path}")
+        finally:
+            os.umask(old_mask)
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="rpc")
+        self._thread = threading.Thread(target=self._serve, name="control", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let running calls finish, send their answers, close the socket and remove it."""
+        if self._thread is None:
+            return
+        self._pool.shutdown(wait=True)
+        self._send_later(None)
+        self._thread.join()
+        self._thread = None
+        self._socket.close()
+        self._context.term()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+        self._path.unlink(missing_ok=True)
+        if self._path.parent.name.startswith("clarion-"):
+            self._path.parent.rmdir()
+
+    def _send_later(self, frames: list[bytes] | None) -> None:
+        self._answers.put(frames)
+        os.write(self._wake_write, b"\0")
+
+    def _serve(self) -> None:
+        """Move messages between the socket and the pool; a ZMQ socket belongs to one thread."""
+        poller = zmq.Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        poller.register(self._wake_read, zmq.POLLIN)
+        while True:
+            ready = dict(poller.poll())
+            if self._wake_read in ready:
+                os.read(self._wake_read, 4096)
+                if not self._flush_answers():
+                    return
+            if self._socket in ready:
+                self._receive()
+
+    def _flush_answers(self) -> bool:
+        while not self._answers.empty():
+            frames = self._answers.get()
+            if frames is None:
+                return False
+            self._socket.send_multipart(frames)
+        return True
+
+    def _receive(self) -> None:
+        while True:
+            try:
+                frames = self._socket.recv_multipart(zmq.DONTWAIT)
+            except zmq.Again:
+                return
+            if len(frames) != 3:
+                _log.warning("control channel: a message of %d parts is ignored", len(frames))
+                continue
+            try:
+                self._pool.submit(self._answer, frames)
+            except RuntimeError:
+                return  # The pool is shut down: the node stops and the workers with it.
+
+    def _answer(self, frames: list[bytes]) -> None:
+        caller, call_id, payload = frames
+        method = "?"
+        try:
+            call = self._decoder.decode(payload)
+            method = call.method
+            answer = Answer(self._methods.run(call.method, call.params))
+        except Exception as error:
+            told = as_rpc_error(error, method)
+            answer = Answer(None, told.code, told.message)
+        self._send_later([caller, call_id, self._encoder.encode(answer)])
