@@ -58,11 +58,12 @@ class SecretKey(NamedTuple):
 def encode_address(script_pubkey: bytes, network: AddressFormat) -> str | None:
     """Return the address that pays to `script_pubkey`, None where no address does (bare keys and multisig too)."""
     base58 = network.base58
-    return _encode(script_pubkey, base58.pubkey, base58.script, network.bech32_hrp)
+    return encode_address_with(script_pubkey, base58.pubkey, base58.script, network.bech32_hrp)
 
 
 @lru_cache(maxsize=1 << 16)
-def _encode(script: bytes, pubkey_prefix: bytes, script_prefix: bytes, prefix: str) -> str | None:
+def encode_address_with(script: bytes, pubkey_prefix: bytes, script_prefix: bytes, prefix: str) -> str | None:
+    """`encode_address` with the network's prefixes one by one, by which the answers of the last scripts are cached."""
     kind, data, _ = solve(script)
     if kind is ScriptType.PUBKEYHASH:
         return encode_base58check(pubkey_prefix + data[0])
