@@ -11,6 +11,7 @@ from hashlib import sha256 as _sha256
 from clarion.node.errors import DecodeError
 from clarion.node.primitives.codec import compact_size, read_compact_size, read_var_bytes, var_bytes
 from clarion.node.primitives.ids import NULL_OUTPOINT, OutPoint, Txid, Wtxid
+from clarion.node.primitives.script import MAX_SCRIPT_SIZE, has_valid_ops
 
 WITNESS_SCALE_FACTOR = 4
 
@@ -259,11 +260,11 @@ def read_transaction(data: bytes, offset: int, allow_witness: bool) -> tuple[Tra
 
 
 def decode_hex_transaction(data: bytes, *, try_witness: bool = True, try_no_witness: bool = True) -> Transaction:
-    """Return the transaction that an RPC client sent, which may be in either encoding.
+    """Return the transaction that an RPC client sent, which may be in either encoding (the reference's DecodeHexTx).
 
-    A transaction without inputs looks like the extended encoding's marker. As in the reference (DecodeHexTx), the
-    extended reading wins if it consumes all bytes, looks sane and the legacy one does not; else the legacy one.
-    Raises DecodeError if neither reading consumes all bytes.
+    A transaction without inputs looks like the extended encoding's marker. Only readings that consume all bytes
+    count; of two, the extended one wins unless its scripts look wrong and those of the legacy one do not.
+    Raises DecodeError if there is none.
     """
     extended = _try_parse(data, True) if try_witness else None
     if extended is not None and _looks_sane(extended):
@@ -286,9 +287,8 @@ def _try_parse(data: bytes, allow_witness: bool) -> Transaction | None:
 
 
 def _looks_sane(tx: Transaction) -> bool:
-    # Every script must parse to its end: random bytes read in the wrong encoding rarely do.
-    from clarion.node.primitives.script import has_valid_ops
-
-    return all(has_valid_ops(txin.script_sig) for txin in tx.inputs if not tx.is_coinbase) and all(
-        has_valid_ops(txout.script_pubkey) for txout in tx.outputs
-    )
+    # Scripts must parse to their end: those of a transaction that is read in the wrong encoding rarely do.
+    scripts = [txout.script_pubkey for txout in tx.outputs]
+    if not tx.is_coinbase:
+        scripts += [txin.script_sig for txin in tx.inputs]
+    return all(len(script) <= MAX_SCRIPT_SIZE and has_valid_ops(script) for script in scripts)
