@@ -20,7 +20,7 @@ from clarion.node.primitives.opcodes import (
     OP_PUSHDATA1,
     OP_PUSHDATA4,
 )
-from clarion.node.primitives.script import MAX_PUBKEYS_PER_MULTISIG, is_p2sh, is_push_only, iter_ops, witness_program
+from clarion.node.primitives.script import MAX_PUBKEYS_PER_MULTISIG, is_p2sh, witness_program
 from clarion.node.primitives.transaction import Transaction
 from clarion.node.script.flags import SCRIPT_VERIFY_P2SH, SCRIPT_VERIFY_WITNESS
 
@@ -79,29 +79,39 @@ def legacy_sigops(tx: Transaction) -> int:
     return count
 
 
-def last_push(script_sig: bytes) -> bytes:
-    """Return the bytes of the last operation, which is the redeem script where everything is a push."""
-    last = None
-    for last in iter_ops(script_sig):  # noqa: B007 -- only the last one counts
-        pass
-    return last[1] if last else b""
+def redeem_script(script_sig: bytes) -> bytes | None:
+    """Return what the last operation pushes, None unless everything parses and is a push (BIP16)."""
+    size = len(script_sig)
+    start = end = at = 0
+    while at < size:
+        opcode = script_sig[at]
+        at += 1
+        if opcode < OP_PUSHDATA1:
+            start, at = at, at + opcode
+        elif opcode <= OP_PUSHDATA4:
+            prefix = 1 << (opcode - OP_PUSHDATA1)
+            start = at + prefix
+            at = start + int.from_bytes(script_sig[at:start], "little")
+        elif opcode <= OP_16:
+            start = at
+        else:
+            return None
+        end = at
+    # Only the last operation can reach behind the end.
+    return script_sig[start:end] if end <= size else None
 
 
 def p2sh_sigops(script_sig: bytes) -> int:
     """Return the accurate count of the redeem script, 0 unless `script_sig` only pushes (BIP16)."""
-    return script_sigops(last_push(script_sig), True) if is_push_only(script_sig) else 0
+    return script_sigops(redeem_script(script_sig) or b"", True)
 
 
 def witness_sigops(script_pubkey: bytes, script_sig: bytes, witness: Sequence[bytes]) -> int:
     """Return the count of an input's witness, native or nested in P2SH (BIP141). Version 1 and up count 0."""
     program = witness_program(script_pubkey)
-    if program is None:
-        if not is_p2sh(script_pubkey) or not is_push_only(script_sig):
-            return 0
-        program = witness_program(last_push(script_sig))
-        if program is None:
-            return 0
-    return _program_sigops(program, witness)
+    if program is None and is_p2sh(script_pubkey):
+        program = witness_program(redeem_script(script_sig) or b"")
+    return 0 if program is None else _program_sigops(program, witness)
 
 
 def _program_sigops(program: tuple[int, bytes], witness: Sequence[bytes]) -> int:
@@ -140,11 +150,13 @@ def input_sigop_cost(tx: Transaction, spent: Sequence[SpentOutput], flags: int) 
                     cost += 1
                 continue
         elif size == 23 and is_p2sh(script):
-            if count_p2sh and is_push_only(txin.script_sig):
-                redeem = last_push(txin.script_sig)
-                cost += script_sigops(redeem, True) * WITNESS_SCALE_FACTOR
-                program = witness_program(redeem) if count_witness else None
-                if program is not None:
+            redeem = redeem_script(txin.script_sig) if count_p2sh else None
+            if redeem:
+                program = witness_program(redeem)
+                # A program holds a single push behind its version, so there is nothing to count in it.
+                if program is None:
+                    cost += script_sigops(redeem, True) * WITNESS_SCALE_FACTOR
+                elif count_witness:
                     cost += _program_sigops(program, txin.witness)
             continue
         if count_witness:
