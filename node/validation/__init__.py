@@ -1,1 +1,1 @@
-"""Script checks of whole blocks and the worker pool that runs them."""
+"""Runs script checks on as many cores as there are. No chain state, no SQL."""

@@ -1,0 +1,61 @@
+"""What a queue of script checks does.
+
+Owns: the protocol, the failure that a check ends with, and the choice of an implementation. Never: running checks.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from clarion.node.consensus.connect import ScriptJob
+from clarion.node.script.errors import ScriptError
+
+
+class ScriptFailure(NamedTuple):
+    """The first input, in block order, whose script fails; `tx_index` is the job's own."""
+
+    tx_index: int
+    input_index: int
+    error: ScriptError
+
+
+class CheckQueue(Protocol):
+    """Checks all scripts of a block and says which input fails first, or None.
+
+    The answer is the same for every implementation and number of workers: once a check has failed, no check behind it
+    is started any more, but those before it are finished. One block at a time; `check` blocks its caller.
+    """
+
+    def start(self) -> None:
+        """Make the workers ready. Checking before it starts them too."""
+        ...
+
+    def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
+        """Run the scripts of all inputs of `jobs` under `flags`."""
+        ...
+
+    def close(self) -> None:
+        """End the workers. The queue can't be used again."""
+        ...
+
+
+def make_check_queue(par: int, batch: int, kind: str | None = None) -> CheckQueue:
+    """Return a queue, not started yet, for `par` cores (at least 1) that claims `batch` checks at a time.
+
+    `kind` is `inline`, `threads` or `processes`; None takes inline for one core and processes for more.
+    """
+    # Imported here: a node that checks inline needs none of the others.
+    if kind is None:
+        kind = "inline" if par <= 1 else "processes"
+    if kind == "inline":
+        from clarion.node.validation.inline_queue import InlineQueue
+
+        return InlineQueue()
+    if kind == "threads":
+        from clarion.node.validation.thread_queue import ThreadQueue
+
+        return ThreadQueue(max(1, par), batch)
+    if kind == "processes":
+        from clarion.node.validation.process_queue import ProcessQueue
+
+        return ProcessQueue(max(1, par), batch)
+    raise ValueError(f"no such check queue: {kind}")

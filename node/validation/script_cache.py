@@ -1,0 +1,66 @@
+"""Remembers transactions whose scripts are known to be valid.
+
+Owns: the keys and how many are kept. Never: checking.
+"""
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from clarion.node.consensus.connect import ScriptJob
+from clarion.node.primitives.ids import Wtxid
+from clarion.node.validation.check_queue import CheckQueue, ScriptFailure
+
+BYTES_PER_ENTRY = 256
+"""What one entry takes in memory: key tuple, wtxid, place in the table."""
+
+
+class ScriptCache:
+    """Pairs of (wtxid, flags). The wtxid commits to the spent outputs too, through their txids. Safe from any thread."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_entries = max(2, max_bytes // BYTES_PER_ENTRY)
+        self._entries: dict[tuple[Wtxid, int], None] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, wtxid: Wtxid, flags: int) -> None:
+        """Remember that all scripts of a transaction are valid under `flags`; the oldest entry makes room."""
+        with self._lock:
+            self._entries.pop((wtxid, flags), None)
+            self._entries[wtxid, flags] = None
+            if len(self._entries) > self._max_entries:
+                del self._entries[next(iter(self._entries))]
+
+    def contains(self, wtxid: Wtxid, flags: int) -> bool:
+        """Whether the transaction's scripts are known to be valid under exactly these flags."""
+        return (wtxid, flags) in self._entries
+
+    def discard(self, wtxids: Iterable[Wtxid], flags: int) -> None:
+        """Forget transactions, for a block has confirmed them."""
+        with self._lock:
+            for wtxid in wtxids:
+                self._entries.pop((wtxid, flags), None)
+
+
+class CachedQueue:
+    """A queue that leaves out what the cache knows."""
+
+    def __init__(self, queue: CheckQueue, cache: ScriptCache) -> None:
+        self._queue = queue
+        self._cache = cache
+
+    def start(self) -> None:
+        """Make the workers ready."""
+        self._queue.start()
+
+    def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
+        """Run the scripts of the jobs that are not known to be valid under `flags`."""
+        cache = self._cache
+        unknown = [job for job in jobs if not cache.contains(job.tx.wtxid, flags)] if len(cache) else jobs
+        return self._queue.check(unknown, flags) if unknown else None
+
+    def close(self) -> None:
+        """End the workers."""
+        self._queue.close()
