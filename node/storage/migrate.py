@@ -68,7 +68,8 @@ def prepare(
             _run_alembic(connection, component)
     if version is None:
         _mark(connection, component, location, network, store_id)
-    check(connection, component, location, network, store_id)
+    # The id of a chain database that was there already is its own; only coins must match one.
+    check(connection, component, location, network, None if component is CHAIN else store_id)
 
 
 def check(

@@ -44,6 +44,7 @@ class ChainNode:
         """Open the storage and load the chain."""
         self.database = open_database(None, self.folder, self.params)
         folder, magic = self.folder / "blocks", self.params.magic
+        folder.mkdir(parents=True, exist_ok=True)
         self.block_files, self.undo_files = BlockFiles(folder, magic), UndoFiles(folder, magic)
         stores = ChainStores(self.database.chain, self.database.coins, self.block_files, self.undo_files)
         self.manager = ChainManager(self.params, stores, self._checker, self._options, self.clock)

@@ -1,0 +1,83 @@
+"""The part that every way of running shares: storage, chain thread, script workers and events.
+
+Owns: starting them in order and stopping them in reverse, whatever fails in between. Never: the API.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from clarion.node.app.storage import lock_data_directory, open_storage, params_of
+from clarion.node.chain.clock import Clock
+from clarion.node.chain.manager import ChainManager
+from clarion.node.chain.service import ChainService
+from clarion.node.chain.state import ChainOptions
+from clarion.node.config import Config
+from clarion.node.params.chain_params import ChainParams
+from clarion.node.primitives.ids import NULL_HASH
+from clarion.node.validation.check_queue import make_check_queue
+from clarion.notifiers.runner import EventsRunner
+from clarion.plugins.delivery import make_events_runner
+
+logger = logging.getLogger(__name__)
+
+
+def chain_options(config: Config, params: ChainParams) -> ChainOptions:
+    """Return what the operator chose about the chain, with the network's defaults."""
+    assume_valid = params.assume_valid if config.assume_valid is None else config.assume_valid
+    return ChainOptions(
+        minimum_chainwork=params.minimum_chainwork if config.minimum_chainwork is None else config.minimum_chainwork,
+        assume_valid=None if assume_valid == NULL_HASH else assume_valid,
+        max_tip_age=config.max_tip_age,
+        cache_bytes=config.dbcache,
+    )
+
+
+class NodeCore:
+    """A running chain whose events are told. Use as a context manager, or call `start` and `stop`."""
+
+    def __init__(self, config: Config, on_fatal: Callable[[BaseException], None]) -> None:
+        """Open everything that may refuse: plugins, the data directory, the database. Raises ConfigError, PluginError."""
+        self.config = config
+        self.params = params_of(config)
+        self.clock = Clock(config.mock_time)
+        self._on_fatal = on_fatal
+        self._cleanup = ExitStack()
+        self.events: EventsRunner = make_events_runner(config)
+        with self._cleanup:
+            lock = lock_data_directory(config)
+            self.storage = open_storage(config, self.params, lock)
+            self._cleanup.callback(self.storage.close)
+            self._cleanup = self._cleanup.pop_all()
+
+    @property
+    def last_seq(self) -> int:
+        """The last durable row of the event log."""
+        return self.storage.database.chain.last_seq
+
+    def start(self, say: Callable[[str], None] = lambda message: None) -> None:
+        """Load the chain and start to tell its events. Raises ConfigError, StorageError.
+
+        `say` hears what is being done, in the words of the reference's start-up messages.
+        """
+        config = self.config
+        say("Starting script verification…")
+        checker = make_check_queue(config.par, config.par_batch, config.check_queue)
+        self._cleanup.callback(checker.close)
+        checker.start()
+        self.manager = ChainManager(
+            self.params, self.storage.stores, checker, chain_options(config, self.params), self.clock
+        )
+        # Events from here on are news, those of a crash recovery among them; the ones before were told before.
+        self.events.start(self.last_seq)
+        self._cleanup.callback(self.events.stop)
+        self.manager.journal.on_commit = self.events.wake
+        self.chain = ChainService(self.manager, self._on_fatal)
+        self.chain.start()
+        self._cleanup.callback(self.chain.stop)
+        say("Loading block index…")
+        self.chain.submit(self.manager.load).result()
+
+    def stop(self) -> None:
+        """Finish the work at hand, commit, tell what is durable, close everything."""
+        self._cleanup.close()

@@ -1,0 +1,67 @@
+"""Opening everything that the node keeps on disk.
+
+Owns: the order of opening and closing, and the lock on the data directory. Never: what is read or written.
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from clarion.node.chain.stores import ChainStores
+from clarion.node.config import Config, create_directories
+from clarion.node.params.chain_params import ChainParams, VersionBitsOptions, select_params
+from clarion.node.storage.block_files import MAX_BLOCK_FILE_SIZE, BlockFiles
+from clarion.node.storage.database import Database, open_database
+from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
+from clarion.node.storage.undo_files import UndoFiles
+
+FAST_PRUNE_FILE_SIZE = 0x10000
+"""Size of block files with `-fastprune`, as in the reference."""
+
+
+def params_of(config: Config) -> ChainParams:
+    """Return the parameters of the configured network."""
+    return select_params(
+        config.chain,
+        signet_challenge=config.signet_challenge,
+        activation_heights=config.test_activation_heights,
+        vbparams={name: VersionBitsOptions(*numbers) for name, numbers in config.vbparams.items()},
+        fastprune=config.fast_prune,
+        enforce_bip94="bip94" in config.test_switches,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStorage:
+    """The open database and files; `close` gives all of them and the lock back."""
+
+    database: Database
+    stores: ChainStores
+    _cleanup: ExitStack
+
+    def close(self) -> None:
+        """Close files and connections, then let another node have the directory."""
+        self._cleanup.close()
+
+
+def lock_data_directory(config: Config) -> DirectoryLock:
+    """Make the data directory and lock it against a second node. Raises ConfigError."""
+    create_directories(config)
+    return lock_directory(config.chain_dir)
+
+
+def open_storage(config: Config, params: ChainParams, lock: DirectoryLock) -> OpenStorage:
+    """Open (and make, where they are missing) database, block files and undo files. Raises ConfigError.
+
+    Takes the lock over: it is released last.
+    """
+    with ExitStack() as stack:
+        stack.callback(lock.release)
+        database = open_database(config.database_url, config.chain_dir, params, lock=lock)
+        stack.callback(database.close)
+        size = FAST_PRUNE_FILE_SIZE if config.fast_prune else MAX_BLOCK_FILE_SIZE
+        block_files = BlockFiles(config.blocks_dir, params.magic, max_file_size=size)
+        stack.callback(block_files.close)
+        undo_files = UndoFiles(config.blocks_dir, params.magic)
+        stack.callback(undo_files.close)
+        stores = ChainStores(database.chain, database.coins, block_files, undo_files)
+        return OpenStorage(database, stores, stack.pop_all())
