@@ -9,7 +9,7 @@ from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from helpers import chain_builder as build
 from helpers.chain_builder import MAX_BLOCK_SIGOPS_COST, MAX_MONEY, OP_TRUE, Built, make_block, make_coinbase
 from helpers.signing import push
-from helpers.world import SIGOPS_REDEEM, World, spend, with_script
+from helpers.world import KEY, SIGOPS_REDEEM, World, spend, with_script
 
 SCRIPT_FAILED = "block-script-verify-flag-failed ({})"
 FALSE_AT_END = SCRIPT_FAILED.format("Script evaluated without error but finished with a false/empty top stack element")
@@ -290,8 +290,13 @@ SCRIPT_CASES = [
     ),
     case(
         "no-witness-wpkh",
-        SCRIPT_FAILED.format("Witness program was passed an empty witness"),
+        SCRIPT_FAILED.format("Witness program hash mismatch"),
         lambda w: spending(w, "wpkh"),
+    ),
+    case(
+        "no-witness-p2wsh",
+        SCRIPT_FAILED.format("Witness program was passed an empty witness"),
+        lambda w: spending(w, "p2wsh"),
     ),
     case(
         "other-witness-script",
@@ -320,7 +325,7 @@ SCRIPT_CASES = [
     case(
         "signature-not-der",
         SCRIPT_FAILED.format("Non-canonical DER signature"),
-        lambda w: spending(w, "pkh", push(bytes(9)) + push(b"\x02" + bytes(32))),
+        lambda w: spending(w, "pkh", push(bytes(9)) + push(KEY.public)),
     ),
     case(
         "lock-time-too-low",

@@ -10,11 +10,14 @@ from clarion.node.chain.clock import Clock
 from clarion.node.chain.manager import ChainManager
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.state import ChainOptions
+from clarion.node.chain.stores import ChainStores
 from clarion.node.params.chain_params import ChainParams, select_params
 from clarion.node.primitives.ids import OutPoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
+from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.database import open_database
-from clarion.node.validation.check_queue import InlineQueue
+from clarion.node.storage.undo_files import UndoFiles
+from clarion.node.validation.inline_queue import InlineQueue
 from helpers import chain_builder as build
 from helpers.chain_builder import COIN, OP_TRUE, Built
 from helpers.signing import Key, hash160, push, sha256, sign, u32
@@ -53,7 +56,7 @@ FAN_OUT: dict[str, bytes] = {
     "p2wsh": p2wsh(OP_TRUE),
     "p2wsh-sigops": p2wsh(b"\xac" * (build.MAX_BLOCK_SIGOPS_COST + 1)),
     "multisig": MULTISIG,
-    "return": b"\x6a",
+    "return": b"\x51\x6a",  # with OP_RETURN in front it would not be kept as a coin
     "cltv": CLTV_SCRIPT,
     "csv": CSV_SCRIPT,
     "unknown-witness": b"\x52\x02\x01\x01",
@@ -103,10 +106,16 @@ class World:
     def __init__(self, folder: Path, base: Sequence[Built] = (), params: ChainParams | None = None) -> None:
         self.params = params or select_params("regtest")
         self._database = open_database("sqlite://", folder, self.params)
+        blocks = folder / "blocks"
+        blocks.mkdir()
+        self._block_files = BlockFiles(blocks, self.params.magic)
+        self._undo_files = UndoFiles(blocks, self.params.magic)
+        stores = ChainStores(self._database.chain, self._database.coins, self._block_files, self._undo_files)
         self.clock = Clock(mock_time=build.GENESIS_TIME + 1000 * build.SPACING)
         options = ChainOptions(minimum_chainwork=0, assume_valid=None, max_tip_age=NEVER_OLD_S)
-        self.manager = ChainManager(self.params, self._database, InlineQueue(), options, self.clock)
+        self.manager = ChainManager(self.params, stores, InlineQueue(), options, self.clock)
         self.manager.load()
+        self.manager.set_importing(False)
         self.base = list(base)
         for block in self.base:
             assert self.give(block) is None
@@ -144,5 +153,7 @@ class World:
         return self.manager.get_coin(outpoint)[0] is not None
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database and the files."""
+        self._block_files.close()
+        self._undo_files.close()
         self._database.close()
