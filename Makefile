@@ -60,7 +60,7 @@ compat: $(READY)
 # Both archives, one built from the other; they must hold the same files.
 build: $(READY)
 	rm -rf dist
-	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m build --no-isolation --outdir dist
 	$(BIN)/python tools/compare_archives.py dist
 
 clean:
