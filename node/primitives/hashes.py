@@ -23,12 +23,19 @@ def sha256d(data: bytes) -> bytes:
 def _choose_ripemd160() -> Callable[[bytes], bytes]:
     # Some OpenSSL 3.0 builds ship without the legacy provider that has RIPEMD-160.
     try:
-        hashlib.new("ripemd160", b"")
+        blank = hashlib.new("ripemd160")
     except ValueError:
         from Crypto.Hash import RIPEMD160
 
         return lambda data: RIPEMD160.new(data).digest()
-    return lambda data: hashlib.new("ripemd160", data).digest()
+
+    def copied(data: bytes) -> bytes:
+        # Copying a fresh state takes half the time of looking the algorithm up by name.
+        state = blank.copy()
+        state.update(data)
+        return state.digest()
+
+    return copied
 
 
 ripemd160 = _choose_ripemd160()

@@ -59,6 +59,8 @@ def _build_handlers() -> tuple[Callable[[Machine], None], ...]:
 
 
 _HANDLERS = _build_handlers()
+_NO_EXECUTION = ExecutionData()
+"""Stands for the taproot data that other scripts don't have. Only tapscript changes it."""
 _SMALL_NUMBERS = {
     op.OP_1NEGATE: encode_number(-1),
     **{opcode: encode_number(opcode - op.OP_1 + 1) for opcode in range(op.OP_1, op.OP_16 + 1)},
@@ -93,10 +95,12 @@ def eval_script(
     `execution` is needed for tapscript. The caller has looked for OP_SUCCESS opcodes before.
     """
     end = len(script)
+    if not end:
+        return
     counting = sigversion != SIGVERSION_TAPSCRIPT
     if counting and end > MAX_SCRIPT_SIZE:
         raise ScriptFailure(ScriptError.SCRIPT_SIZE)
-    machine = Machine(stack, script, flags, checker, sigversion, execution or ExecutionData())
+    machine = Machine(stack, script, flags, checker, sigversion, execution or _NO_EXECUTION)
     altstack = machine.altstack
     minimal = machine.minimal
     handlers = _HANDLERS
@@ -110,7 +114,11 @@ def eval_script(
         opcode = script[at]
         at += 1
         if opcode <= 0x4E:
-            start, at = (at, at + opcode) if opcode < 0x4C else _read_push_size(script, at, opcode)
+            if opcode < 0x4C:
+                start = at
+                at += opcode
+            else:
+                start, at = _read_push_size(script, at, opcode)
             if at > end:
                 raise ScriptFailure(ScriptError.BAD_OPCODE)
             if at - start > MAX_SCRIPT_ELEMENT_SIZE:
@@ -136,11 +144,13 @@ def eval_script(
             elif kind == _CONDITIONAL:
                 executing = conditions.run(opcode, executing, machine)
             elif kind == _SEPARATOR:
+                # Signatures commit to the script behind it, in tapscript to its number.
                 if sigversion == SIGVERSION_BASE and flags & SCRIPT_VERIFY_CONST_SCRIPTCODE:
                     raise ScriptFailure(ScriptError.OP_CODESEPARATOR)
-                if executing:
-                    machine.code_start = at
+                if executing and sigversion == SIGVERSION_TAPSCRIPT:
                     machine.execution.code_separator_position = number
+                elif executing:
+                    machine.code_start = at
             else:
                 raise ScriptFailure(ScriptError.DISABLED_OPCODE)
         if len(stack) + len(altstack) > MAX_STACK_SIZE:

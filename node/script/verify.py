@@ -21,6 +21,7 @@ from clarion.node.script.flags import (
 from clarion.node.script.interpreter import eval_script
 from clarion.node.script.numbers import cast_to_bool
 from clarion.node.script.sighash import PrecomputedTxData
+from clarion.node.script.standard import passes_standard
 from clarion.node.script.witness import verify_witness_program
 
 
@@ -61,8 +62,12 @@ def verify_input(
             txdata = PrecomputedTxData(tx, spent_outputs)
         txin = tx.inputs[index]
         coin = spent_outputs[index]
+        if passes_standard(txdata, index, coin, flags):
+            return None
         checker = TransactionChecker(txdata, index, coin.value)
-    except (IndexError, AttributeError):
+    except MemoryError:
+        raise
+    except Exception:
         return ScriptError.UNKNOWN_ERROR
     return verify_script(txin.script_sig, coin.script_pubkey, txin.witness, flags, checker)
 
@@ -97,22 +102,30 @@ def _verify(
         if not is_push_only(script_sig):
             raise ScriptFailure(ScriptError.SIG_PUSHONLY)
         stack = pushed
-        redeem_script = stack.pop()
-        eval_script(stack, redeem_script, flags, checker)
-        _require_true(stack)
-        program = witness_program(redeem_script) if flags & SCRIPT_VERIFY_WITNESS else None
-        if program is not None:
-            had_witness = True
-            if script_sig != push_data(redeem_script):
-                raise ScriptFailure(ScriptError.WITNESS_MALLEATED_P2SH)
-            verify_witness_program(witness, program[0], program[1], flags, checker, is_p2sh=True)
-            del stack[1:]
+        had_witness = _verify_redeem_script(stack, script_sig, witness, flags, checker)
 
     # 4. What may be left over.
     if flags & SCRIPT_VERIFY_CLEANSTACK and len(stack) != 1:
         raise ScriptFailure(ScriptError.CLEANSTACK)
-    if flags & SCRIPT_VERIFY_WITNESS and not had_witness and witness:
+    if witness and not had_witness and flags & SCRIPT_VERIFY_WITNESS:
         raise ScriptFailure(ScriptError.WITNESS_UNEXPECTED)
+
+
+def _verify_redeem_script(
+    stack: list[bytes], script_sig: bytes, witness: Sequence[bytes], flags: int, checker: SignatureChecker
+) -> bool:
+    # Runs what script_sig pushed last on what it pushed before; returns whether a witness was used.
+    redeem_script = stack.pop()
+    eval_script(stack, redeem_script, flags, checker)
+    _require_true(stack)
+    program = witness_program(redeem_script) if flags & SCRIPT_VERIFY_WITNESS else None
+    if program is None:
+        return False
+    if script_sig != push_data(redeem_script):
+        raise ScriptFailure(ScriptError.WITNESS_MALLEATED_P2SH)
+    verify_witness_program(witness, program[0], program[1], flags, checker, is_p2sh=True)
+    del stack[1:]
+    return True
 
 
 def _require_true(stack: list[bytes]) -> None:
