@@ -37,6 +37,28 @@ class AddressFormat(Protocol):
     def bech32_hrp(self) -> str: ...
 
 
+class AddressPrefixes(NamedTuple):
+    """A network's prefixes by value: hashable, so answers about scripts can be cached by it."""
+
+    pubkey: bytes
+    script: bytes
+    secret: bytes
+    bech32_hrp: str
+
+    @property
+    def base58(self) -> "AddressPrefixes":
+        """Itself: it is an AddressFormat too."""
+        return self
+
+    @classmethod
+    def of(cls, network: AddressFormat) -> "AddressPrefixes":
+        """Return the prefixes of a network."""
+        if isinstance(network, AddressPrefixes):
+            return network
+        base58 = network.base58
+        return cls(base58.pubkey, base58.script, base58.secret, network.bech32_hrp)
+
+
 class AddressError(DecodeError):
     """A text that is no address of this network; `str()` is the reference's message.
 
@@ -57,23 +79,21 @@ class SecretKey(NamedTuple):
 
 def encode_address(script_pubkey: bytes, network: AddressFormat) -> str | None:
     """Return the address that pays to `script_pubkey`, None where no address does (bare keys and multisig too)."""
-    base58 = network.base58
-    return encode_address_with(script_pubkey, base58.pubkey, base58.script, network.bech32_hrp)
+    return _encode(script_pubkey, AddressPrefixes.of(network))
 
 
 @lru_cache(maxsize=1 << 16)
-def encode_address_with(script: bytes, pubkey_prefix: bytes, script_prefix: bytes, prefix: str) -> str | None:
-    """`encode_address` with the network's prefixes one by one, by which the answers of the last scripts are cached."""
+def _encode(script: bytes, prefixes: AddressPrefixes) -> str | None:
     kind, data, _ = solve(script)
     if kind is ScriptType.PUBKEYHASH:
-        return encode_base58check(pubkey_prefix + data[0])
+        return encode_base58check(prefixes.pubkey + data[0])
     if kind is ScriptType.SCRIPTHASH:
-        return encode_base58check(script_prefix + data[0])
+        return encode_base58check(prefixes.script + data[0])
     program = None if kind is ScriptType.NONSTANDARD else witness_program(script)
     if program is None:
         return None
     version, payload = program
-    return encode_bech32(prefix, [version, *to_5_bits(payload)], BECH32M if version else BECH32)
+    return encode_bech32(prefixes.bech32_hrp, [version, *to_5_bits(payload)], BECH32M if version else BECH32)
 
 
 def decode_address(text: str, network: AddressFormat) -> bytes:

@@ -11,15 +11,32 @@ _POSITIONS = {char: (position & 31, position >> 5) for position, char in enumera
 _GENERATOR = (0xF5DEE51989, 0xA9FDCA3312, 0x1BAB10E32D, 0x3706B1677A, 0x644D626FFD)
 
 
-def _reduction(top: int) -> int:
-    value = 0
+# Three characters make four 5-bit symbols: their positions in their groups of 32, then one that tells the three
+# groups. What each adds to the four symbols is tabulated by its place among the three.
+_FIRST = {char: position << 15 | group * 9 for char, (position, group) in _POSITIONS.items()}
+_SECOND = {char: position << 10 | group * 3 for char, (position, group) in _POSITIONS.items()}
+_THIRD = {char: position << 5 | group for char, (position, group) in _POSITIONS.items()}
+
+
+def _shift(check: int, symbol: int) -> int:
+    """Return the checksum's polynomial times x plus `symbol`, modulo the generator."""
+    top = check >> 35
+    check = (check & 0x7FFFFFFFF) << 5 ^ symbol
     for bit, generator in enumerate(_GENERATOR):
         if top >> bit & 1:
-            value ^= generator
-    return value
+            check ^= generator
+    return check
 
 
-_REDUCTIONS = [_reduction(top) for top in range(32)]
+def _shift_four(check: int) -> int:
+    for _ in range(4):
+        check = _shift(check, 0)
+    return check
+
+
+# What four shifts make of the twenty bits that they push out, ten bits at a time.
+_UPPER = [_shift_four(top << 30) for top in range(1024)]
+_LOWER = [_shift_four(top << 20) for top in range(1024)]
 
 
 class DescriptorError(DecodeError):
@@ -28,26 +45,25 @@ class DescriptorError(DecodeError):
 
 def descriptor_checksum(text: str) -> str:
     """Return the checksum of a descriptor without one. Raises DescriptorError on characters outside the set."""
-    symbols = []
-    groups = 0
+    whole = len(text) - len(text) % 3
+    check = 1
     try:
-        for count, char in enumerate(text, 1):
+        for first, second, third in zip(text[:whole:3], text[1:whole:3], text[2:whole:3], strict=True):
+            symbols = _FIRST[first] + _SECOND[second] + _THIRD[third]
+            check = (check & 0xFFFFF) << 20 ^ symbols ^ _UPPER[check >> 30] ^ _LOWER[check >> 20 & 1023]
+        groups = 0
+        for char in text[whole:]:
             position, group = _POSITIONS[char]
-            symbols.append(position)
+            check = _shift(check, position)
             groups = groups * 3 + group
-            # Three characters share one more symbol, which tells their groups.
-            if count % 3 == 0:
-                symbols.append(groups)
-                groups = 0
     except KeyError:
         raise DescriptorError("Invalid characters in payload") from None
-    if len(text) % 3:
-        symbols.append(groups)
-    check = 1
-    for symbol in [*symbols, 0, 0, 0, 0, 0, 0, 0, 0]:
-        check = (check & 0x7FFFFFFFF) << 5 ^ symbol ^ _REDUCTIONS[check >> 35]
+    if whole != len(text):
+        check = _shift(check, groups)
+    for _ in range(2):
+        check = (check & 0xFFFFF) << 20 ^ _UPPER[check >> 30] ^ _LOWER[check >> 20 & 1023]
     check ^= 1
-    return "".join([CHARSET[check >> 5 * (7 - i) & 31] for i in range(8)])
+    return "".join([CHARSET[check >> shift & 31] for shift in range(35, -1, -5)])
 
 
 def add_checksum(text: str) -> str:

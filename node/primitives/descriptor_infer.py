@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
-from clarion.node.primitives.address import AddressFormat, encode_address, encode_address_with
+from clarion.node.primitives.address import AddressFormat, AddressPrefixes, encode_address
 from clarion.node.primitives.descriptor_checksum import add_checksum
 from clarion.node.primitives.hashes import hash160, ripemd160
 from clarion.node.primitives.keys import is_valid_xonly
@@ -46,22 +46,18 @@ _LEGACY = (ScriptContext.TOP, ScriptContext.P2SH, ScriptContext.P2WSH)
 
 def infer_descriptor(script: bytes, network: AddressFormat, info: SpendInfo | None = None) -> str:
     """Return the descriptor of an output's script with its checksum, as the reference's `desc`. Never raises."""
-    base58 = network.base58
     if info is None:
-        return _infer_cached(script, base58.pubkey, base58.script, network.bech32_hrp)
-    inner = _infer(script, ScriptContext.TOP, info)
-    return add_checksum(inner if inner is not None else _opaque(script, encode_address(script, network)))
+        return _infer_cached(script, AddressPrefixes.of(network))
+    return add_checksum(_infer(script, ScriptContext.TOP, info) or _opaque(script, network))
 
 
 @lru_cache(maxsize=1 << 16)
-def _infer_cached(script: bytes, pubkey_prefix: bytes, script_prefix: bytes, prefix: str) -> str:
-    inner = _infer(script, ScriptContext.TOP, _NOTHING)
-    if inner is None:
-        inner = _opaque(script, encode_address_with(script, pubkey_prefix, script_prefix, prefix))
-    return add_checksum(inner)
+def _infer_cached(script: bytes, prefixes: AddressPrefixes) -> str:
+    return add_checksum(_infer(script, ScriptContext.TOP, _NOTHING) or _opaque(script, prefixes))
 
 
-def _opaque(script: bytes, address: str | None) -> str:
+def _opaque(script: bytes, network: AddressFormat) -> str:
+    address = encode_address(script, network)
     return f"raw({script.hex()})" if address is None else f"addr({address})"
 
 

@@ -57,18 +57,19 @@ _ANCHOR = Solution(ScriptType.ANCHOR)
 
 def solve(script: bytes) -> Solution:
     """Return the kind and the parts of an output's script. Never raises."""
+    # No two templates overlap, so the most frequent ones come first.
+    if is_p2pkh(script):
+        return Solution(ScriptType.PUBKEYHASH, (script[3:23],))
     if is_p2sh(script):
         return Solution(ScriptType.SCRIPTHASH, (script[2:22],))
     program = witness_program(script)
     if program is not None:
         return _solve_witness(script, *program)
-    if script[:1] == bytes((OP_RETURN,)) and is_push_only(script, 1):
+    if script and script[0] == OP_RETURN and is_push_only(script, 1):
         return _NULLDATA
     if len(script) in (35, 67) and script[-1] == OP_CHECKSIG and script[0] == len(script) - 2:
         key = script[1:-1]
         return Solution(ScriptType.PUBKEY, (key,)) if is_valid_pubkey_size(key) else _NONSTANDARD
-    if is_p2pkh(script):
-        return Solution(ScriptType.PUBKEYHASH, (script[3:23],))
     return _solve_multisig(script)
 
 
