@@ -70,7 +70,7 @@ def _p2pkh(txdata: PrecomputedTxData, index: int, script: bytes, flags: int) -> 
     signature = script_sig[1 : key_at - 1]
     pubkey = script_sig[key_at:]
     # Two direct pushes and nothing else.
-    if script_sig[key_at - 1 : key_at] != bytes((len(pubkey),)) or not _is_usual_key(pubkey, True):
+    if not _is_usual_key(pubkey, True) or script_sig[key_at - 1] != len(pubkey):
         return False
     hash_type = signature[-1]
     if hash_type not in _DEFINED_HASH_TYPES or hash160(pubkey) != script[3:23]:
