@@ -44,6 +44,7 @@ format: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy -p clarion
+	MYPYPATH=src:tests:tools $(BIN)/mypy --explicit-package-bases tools examples tests/helpers tests/fullblocks tests/architecture
 
 contracts: $(READY)
 	$(BIN)/lint-imports --no-logo

@@ -145,7 +145,7 @@ def mine(node: DemoNode, wallet: Wallet, deadline: float) -> None:
     next_coinbase = 1
     while time.monotonic() + BLOCK_PAUSE_S < deadline:
         time.sleep(BLOCK_PAUSE_S)
-        payments = []
+        payments: list[str] = []
         while len(payments) < PAYMENTS_PER_BLOCK and next_coinbase <= height + 1 - COINBASE_MATURITY:
             block = node.rpc("getblock", node.rpc("getblockhash", next_coinbase), 2)
             coinbase = block["tx"][0]

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from helpers.shared import PROJECT_ROOT
 
@@ -17,7 +18,7 @@ def test_contracts_are_kept() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def contracts() -> dict[str, dict[str, object]]:
+def contracts() -> dict[str, dict[str, Any]]:
     settings = tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text())
     return {contract["name"]: contract for contract in settings["tool"]["importlinter"]["contracts"]}
 

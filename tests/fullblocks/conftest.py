@@ -1,6 +1,7 @@
 """Fixtures of the generated chains: one base chain for all, one shared world for blocks that must be refused."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,7 +24,7 @@ def refusing_world(base_chain: list[Built], tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture
-def world(base_chain: list[Built], tmp_path: pytest.TempPathFactory) -> Iterator[World]:
+def world(base_chain: list[Built], tmp_path: Path) -> Iterator[World]:
     """Return a world of the test's own."""
     world = World(tmp_path, base_chain)
     yield world

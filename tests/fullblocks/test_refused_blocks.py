@@ -1,6 +1,7 @@
 """Blocks that break one rule each: the reason is the reference's and the tip stays."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -21,9 +22,9 @@ def case(name: str, reason: str, make: Callable[[World], Built]) -> object:
     return pytest.param(reason, make, id=name)
 
 
-def coinbase_block(world: World, **changes: object) -> Built:
+def coinbase_block(world: World, **changes: Any) -> Built:
     """Return a block whose coinbase is made with `changes`."""
-    coinbase = make_coinbase(world.tip.height + 1, **changes)  # type: ignore[arg-type]
+    coinbase = make_coinbase(world.tip.height + 1, **changes)
     return make_block(world.tip, coinbase=coinbase)
 
 
@@ -32,7 +33,7 @@ def paying(world: World, *outputs: TxOut, fees: int = 0) -> Built:
     return make_block(world.tip, [spend([world.coin("true")], outputs)], fees=fees)
 
 
-def spending(world: World, kind: str, script_sig: bytes = b"", witness: tuple[bytes, ...] = (), **how: int) -> Built:
+def spending(world: World, kind: str, script_sig: bytes = b"", witness: tuple[bytes, ...] = (), **how: Any) -> Built:
     """Return a block that spends the coin of that kind with a given script and witness."""
     return make_block(world.tip, [with_script(spend([world.coin(kind)], **how), script_sig, witness)])
 
@@ -53,10 +54,10 @@ def with_witness(world: World, coinbase: Transaction) -> Built:
     return make_block(world.tip, [spend([world.coin("wpkh")])], coinbase=coinbase)
 
 
-def committed_coinbase(world: World, **changes: object) -> Transaction:
+def committed_coinbase(world: World, **changes: Any) -> Transaction:
     """Return a coinbase with a commitment to the block of `with_witness`, changed."""
     commitment = build.commitment_output([spend([world.coin("wpkh")])])
-    return make_coinbase(world.tip.height + 1, **({"more_outputs": [commitment]} | changes))  # type: ignore[arg-type]
+    return make_coinbase(world.tip.height + 1, **({"more_outputs": [commitment]} | changes))
 
 
 def overweight(world: World) -> Built:

@@ -55,7 +55,8 @@ class Built:
 
     def median_time_past(self) -> int:
         """Return the median of the last eleven times."""
-        times, at = [], self
+        times: list[int] = []
+        at: Built | None = self
         while at is not None and len(times) < MEDIAN_TIME_SPAN:
             times.append(at.time)
             at = at.prev

@@ -152,7 +152,8 @@ def sign(
     spent = [output for _, output in spends]
     signed = []
     for index, (prevout, output) in enumerate(spends):
-        script_sig, witness = b"", ()
+        script_sig = b""
+        witness: tuple[bytes, ...] = ()
         if output.script_pubkey == key.pkh:
             message = legacy_hash(version, bare, outputs, index, key.pkh, lock_time)
             script_sig = key.script_sig(sha256(message) if spoil else message)
