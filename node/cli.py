@@ -1,0 +1,128 @@
+"""The `clarion` command.
+
+Owns: the command line's first look, and how errors are told. Never: anything heavy at module level: worker processes
+import this module again.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clarion.node.config import Config
+
+EXIT_OK = 0
+EXIT_FAILURE = 1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `clarion` with `argv` (without the program's name) and return its exit status."""
+    from clarion.node.errors import ClarionError
+
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except ClarionError as error:
+        print_error(str(error))
+        return EXIT_FAILURE
+    except BrokenPipeError:
+        # Whoever read our output went away (`clarion -help | head`).
+        return EXIT_FAILURE
+
+
+def print_error(text: str) -> None:
+    """Tell an error in one line on standard error, as the reference does."""
+    print(f"Error: {text}", file=sys.stderr, flush=True)
+
+
+def script() -> NoReturn:
+    """Entry point for `python -m clarion.node.cli`."""
+    sys.exit(main())
+
+
+def _run(arguments: list[str]) -> int:
+    from clarion import __version__
+    from clarion.node.options.help_text import help_text
+    from clarion.node.options.load import read_start
+
+    command, arguments = _take_command(arguments)
+    start = read_start(arguments, {})
+    given = start.settings.command_line
+    if "version" in given:
+        print(f"Clarion version {__version__}")
+        return EXIT_OK
+    if "help" in given or "help-debug" in given:
+        print(help_text(start.table, __version__, debug="help-debug" in given), end="")
+        return EXIT_OK
+    return _import(arguments) if command == "import" else _node(arguments)
+
+
+def _take_command(arguments: list[str]) -> tuple[str, list[str]]:
+    """Return (`import` or nothing, the other arguments): options may stand in front of the command and behind it."""
+    for i, argument in enumerate(arguments):
+        if not argument.startswith("-"):
+            return (argument, arguments[:i] + arguments[i + 1 :]) if argument == "import" else ("", arguments)
+    return "", arguments
+
+
+def _node(arguments: list[str]) -> int:
+    from clarion.node.config import load_config
+    from clarion.node.errors import ConfigError
+
+    config = load_config(arguments)
+    if config.arguments:
+        raise ConfigError(
+            f"Command line contains unexpected token '{config.arguments[0]}', see clarion -help for a list of options."
+        )
+    _tell_warnings(config)
+    if config.daemon:
+        from clarion.node.daemon import detach
+
+        if not detach():
+            return EXIT_OK
+    from clarion.node.app import run_node
+
+    return run_node(config)
+
+
+def _import(arguments: list[str]) -> int:
+    from clarion.node.errors import ConfigError
+
+    config, files = _import_config(arguments)
+    if not files:
+        raise ConfigError("clarion import needs at least one file, see clarion -help")
+    missing = next((path for path in files if not path.exists()), None)
+    if missing is not None:
+        raise ConfigError(f"{missing}: no such file")
+    _tell_warnings(config)
+    from clarion.node.app import run_import
+
+    return run_import(config, files)
+
+
+def _import_config(arguments: list[str]) -> "tuple[Config, list[Path]]":
+    import dataclasses
+    import os
+    from pathlib import Path
+
+    from clarion.node.config import load_config
+
+    # Files come behind the command, but options may follow them.
+    options = [argument for argument in arguments if argument.startswith("-")]
+    files = [Path(os.path.abspath(argument)) for argument in arguments if not argument.startswith("-")]
+    config = load_config(options)
+    if config.get("printtoconsole") is None:
+        # The progress is what the terminal is for.
+        config = dataclasses.replace(config, print_to_console=False)
+    return config, files
+
+
+def _tell_warnings(config: "Config") -> None:
+    for text in config.warnings:
+        print(f"Warning: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    script()
