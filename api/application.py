@@ -88,9 +88,7 @@ def create_app(context: ReaderContext) -> FastAPI:
         await context.node.close()
         executor.close()
 
-    app = FastAPI(
-        title="Clarion", docs_url="/docs", redoc_url=None, openapi_url="/openapi.json", lifespan=lifespan
-    )
+    app = FastAPI(title="Clarion", docs_url="/docs", redoc_url=None, openapi_url="/openapi.json", lifespan=lifespan)
     rpc = RpcEndpoint(settings, executor)
     routes: list[BaseRoute] = [AsgiRoute("/", rpc), AsgiRoute("/wallet/", rpc, prefix=True)]
     if settings.rest:

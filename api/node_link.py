@@ -62,7 +62,7 @@ class ControlLink:
         """Run a NODE method and return its result as JSON. Raises RpcError."""
         assert self._loop is not None, "connect() comes first"
         call_id = next(self._ids).to_bytes(8, "big")
-        waiting = self._loop.create_future()
+        waiting: asyncio.Future[Answer] = self._loop.create_future()
         self._waiting[call_id] = waiting
         try:
             await self._socket.send_multipart([call_id, self._encoder.encode(Call(method, list(params)))])
@@ -73,10 +73,14 @@ class ControlLink:
             raise RpcError(answer.code, answer.message)
         return answer.result
 
-    def call_blocking(self, method: str, params: Sequence[Any]) -> Any:
-        """Run a NODE method from a thread that isn't the event loop's and return the decoded result."""
+    def call_raw(self, method: str, params: Sequence[Any]) -> bytes:
+        """Run a NODE method from a thread that isn't the event loop's and return its result as JSON."""
         assert self._loop is not None, "connect() comes first"
-        return orjson.loads(asyncio.run_coroutine_threadsafe(self.call(method, params), self._loop).result())
+        return asyncio.run_coroutine_threadsafe(self.call(method, params), self._loop).result()
+
+    def call_blocking(self, method: str, params: Sequence[Any]) -> Any:
+        """Do the same and decode the result."""
+        return orjson.loads(self.call_raw(method, params))
 
     async def close(self) -> None:
         """Close the socket; calls that wait are answered with -9."""
@@ -110,13 +114,14 @@ class DirectLink:
 
     async def call(self, method: str, params: Sequence[Any]) -> bytes:
         """Run a NODE method and return its result as JSON. Raises RpcError."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._run, method, params)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self.call_raw, method, params)
 
     def call_blocking(self, method: str, params: Sequence[Any]) -> Any:
         """Run a NODE method on the calling thread and return the decoded result."""
-        return orjson.loads(self._run(method, params))
+        return orjson.loads(self.call_raw(method, params))
 
-    def _run(self, method: str, params: Sequence[Any]) -> bytes:
+    def call_raw(self, method: str, params: Sequence[Any]) -> bytes:
+        """Run a NODE method on the calling thread and return its result as JSON. Raises RpcError."""
         try:
             return self._methods.run(method, params)
         except Exception as error:

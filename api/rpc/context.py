@@ -6,8 +6,10 @@ Owns: the two contexts and the protocols of their parts that other packages impl
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -47,20 +49,30 @@ class NodeContext:
     started_at: float
     request_stop: Callable[[], None]
     last_event_seq: Callable[[], int]
+    blocks_dir: Path
     warnings: list[str] = field(default_factory=list)
     indexes: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
     """State of each index by its name, as `getindexinfo` tells it."""
+    scan: ScanState = field(default_factory=lambda: ScanState())
 
 
 class NodeLink(Protocol):
     """The API's way to the node: the control channel, or a direct call in one process."""
 
+    def connect(self) -> None:
+        """Get ready to call, in the event loop that will."""
+        ...
+
     async def call(self, method: str, params: Sequence[Any]) -> bytes:
         """Run a NODE method and return its result as JSON. Raises RpcError, -28 while the node starts."""
         ...
 
+    def call_raw(self, method: str, params: Sequence[Any]) -> bytes:
+        """Do the same from a thread that isn't the event loop's."""
+        ...
+
     def call_blocking(self, method: str, params: Sequence[Any]) -> Any:
-        """Do the same from a thread that isn't the event loop's, and return the decoded result."""
+        """Do the same from such a thread and return the decoded result."""
         ...
 
     async def close(self) -> None:
@@ -80,7 +92,6 @@ class ReaderContext:
     open_reader: Callable[[], ChainReader]
     _reader: ChainReader | None = None
     _opening: threading.Lock = field(default_factory=threading.Lock)
-    scan: ScanState = field(default_factory=lambda: ScanState())
     active: dict[int, tuple[str, float]] = field(default_factory=dict)
     """Method and start (a `time.monotonic()` reading) of every call that runs in this process."""
 
@@ -106,26 +117,50 @@ class ReaderContext:
 
 
 class ScanState:
-    """The one `scantxoutset` that may run at a time in this process, how far it is, and whether to give it up."""
+    """The one `scantxoutset` that may run at a time on this node, whichever API process runs it.
+
+    Lives in the node, so that status and abort find it from any process. Thread-safe.
+    """
+
+    SILENCE_S = 60.0
+    """A scan that says nothing for this long has died with its process."""
 
     def __init__(self) -> None:
-        self._running = threading.Lock()
-        self.progress = 0
-        self.abort_requested = False
+        self._lock = threading.Lock()
+        self._last_word: float | None = None
+        self._progress = 0
+        self._abort = False
+
+    def _running(self) -> bool:
+        return self._last_word is not None and time.monotonic() - self._last_word < self.SILENCE_S
 
     def begin(self) -> bool:
         """Reserve the scan; False if one runs."""
-        if not self._running.acquire(blocking=False):
-            return False
-        self.progress = 0
-        self.abort_requested = False
-        return True
+        with self._lock:
+            if self._running():
+                return False
+            self._last_word, self._progress, self._abort = time.monotonic(), 0, False
+            return True
+
+    def report(self, progress: int) -> bool:
+        """Note the percentage done; True if the scan is to be given up."""
+        with self._lock:
+            self._last_word, self._progress = time.monotonic(), progress
+            return self._abort
 
     def end(self) -> None:
         """Release the scan."""
-        self._running.release()
+        with self._lock:
+            self._last_word = None
 
-    @property
-    def running(self) -> bool:
-        """Whether a scan runs."""
-        return self._running.locked()
+    def status(self) -> int | None:
+        """Return the percentage done, None if no scan runs."""
+        with self._lock:
+            return self._progress if self._running() else None
+
+    def abort(self) -> bool:
+        """Ask a running scan to give up; False if none runs."""
+        with self._lock:
+            running = self._running()
+            self._abort = running
+            return running

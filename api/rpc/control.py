@@ -97,9 +97,7 @@ def uptime(ctx: NodeContext) -> int:
 def getrpcinfo(ctx: ReaderContext) -> dict[str, Any]:
     """Return the calls that run in this API process, and where the log is."""
     now = time.monotonic()
-    commands = [
-        {"method": name, "duration": int((now - started) * 1_000_000)} for name, started in ctx.active.values()
-    ]
+    commands = [{"method": name, "duration": int((now - started) * 1_000_000)} for name, started in ctx.active.values()]
     return {"active_commands": commands, "logpath": str(ctx.settings.log_path)}
 
 
@@ -109,7 +107,7 @@ _ECHO_JSON_ARGS = [Arg(f"arg{i}", ArgType.OBJ, unchecked=True) for i in range(10
 
 def _echo(ctx: ReaderContext, params: Sequence[Any]) -> Sequence[Any]:
     if len(params) > 9 and params[9] == "trigger_internal_bug":
-        raise AssertionError("Internal bug detected: request.params[9].get_str() != \"trigger_internal_bug\"")
+        raise AssertionError('Internal bug detected: request.params[9].get_str() != "trigger_internal_bug"')
     return params
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clarion.api.rpc.registry import Method
 
 _CURL = (
-    "> curl --user myusername --data-binary '{{\"jsonrpc\": \"2.0\", \"id\": \"curltest\", "
+    '> curl --user myusername --data-binary \'{{"jsonrpc": "2.0", "id": "curltest", '
     '"method": "{}", "params": [{}]}}\' -H \'content-type: application/json\' http://127.0.0.1:8332/\n'
 )
 

@@ -5,7 +5,7 @@ Owns: their answers; without a mempool they tell of an empty one. Never: the poo
 
 from typing import Any
 
-from clarion.api.rpc.amount import amount_json
+from clarion.api.render.numbers import amount_json
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.network import INCREMENTAL_RELAY_FEE_SAT_PER_KVB, MIN_RELAY_FEE_SAT_PER_KVB
 from clarion.api.rpc.registry import NODE, rpc_method

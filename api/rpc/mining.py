@@ -15,7 +15,7 @@ from clarion.node.errors import BlockInvalid, DecodeError, RpcError
 from clarion.node.mining.generate import generate_block, generate_to_script
 from clarion.node.mining.template import complete_witness
 from clarion.node.primitives.block import HEADER_SIZE, Block, BlockHeader
-from clarion.node.primitives.ids import BlockHash, hash_to_hex
+from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.primitives.transaction import Transaction, decode_hex_transaction
 
 DEFAULT_MAX_TRIES = 1_000_000
@@ -75,9 +75,7 @@ def submitheader(ctx: NodeContext, hexdata: str) -> None:
     header = BlockHeader.parse(bytes.fromhex(hexdata))
     manager = ctx.chain.manager
     if manager.lookup(header.prev_hash) is None:
-        raise RpcError(
-            RpcCode.VERIFY_ERROR, f"Must submit previous header ({hash_to_hex(header.prev_hash)}) first"
-        )
+        raise RpcError(RpcCode.VERIFY_ERROR, f"Must submit previous header ({hash_to_hex(header.prev_hash)}) first")
     try:
         ctx.chain.submit(manager.process_new_headers, [header]).result()
     except BlockInvalid as invalid:
@@ -85,7 +83,14 @@ def submitheader(ctx: NodeContext, hexdata: str) -> None:
 
 
 def _generate(ctx: NodeContext, script: bytes, nblocks: int, maxtries: int) -> list[str]:
-    hashes = generate_to_script(ctx.chain, ctx.clock, script, parse_int(nblocks), parse_int(maxtries, UINT64))
+    hashes = generate_to_script(
+        ctx.chain,
+        ctx.clock,
+        script,
+        parse_int(nblocks),
+        parse_int(maxtries, UINT64),
+        block_version=ctx.config.block_version,
+    )
     return [hash_to_hex(block_hash) for block_hash in hashes]
 
 
@@ -161,12 +166,12 @@ def generateblock(ctx: NodeContext, output: str, transactions: list[Any], submit
     script = _script_of_output(ctx, output)
     txs = [_transaction(parse_str(text)) for text in transactions]
     try:
-        block = generate_block(ctx.chain, ctx.clock, script, txs, submit)
+        block = generate_block(ctx.chain, ctx.clock, script, txs, submit, block_version=ctx.config.block_version)
     except BlockInvalid as invalid:
         raise RpcError(RpcCode.VERIFY_ERROR, f"TestBlockValidity failed: {invalid}") from None
     if block is None:
         raise RpcError(RpcCode.MISC_ERROR, "Failed to make block.")
-    answer = {"hash": hash_to_hex(BlockHash(block.hash))}
+    answer = {"hash": hash_to_hex(block.hash)}
     if not submit:
         answer["hex"] = block.raw.hex()
     return answer

@@ -6,7 +6,7 @@ Owns: their answers. Never: connections.
 from typing import Any
 
 from clarion import __version__
-from clarion.api.rpc.amount import amount_json
+from clarion.api.render.numbers import amount_json
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.registry import NODE, rpc_method
 from clarion.api.rpc.spec import Result, ResultType

@@ -21,7 +21,19 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("clarion.rpc")
 
-METHOD_MODULES = ("blockchain", "chain_control", "control", "mempool", "mining", "network", "node_state", "utxo", "util")
+METHOD_MODULES = (
+    "blockchain",
+    "chain_control",
+    "chain_state",
+    "control",
+    "mempool",
+    "mining",
+    "network",
+    "node_state",
+    "scan",
+    "util",
+    "utxo",
+)
 """Modules of this package whose import registers the methods."""
 
 

@@ -33,9 +33,7 @@ def setmocktime(ctx: NodeContext, timestamp: int) -> None:
         raise RpcError(RpcCode.MISC_ERROR, "setmocktime is for regression testing (-regtest mode) only")
     seconds = parse_int(timestamp, INT64)
     if not 0 <= seconds <= MAX_MOCK_TIME:
-        raise RpcError(
-            RpcCode.INVALID_PARAMETER, f"Mocktime must be in the range [0, {MAX_MOCK_TIME}], not {seconds}."
-        )
+        raise RpcError(RpcCode.INVALID_PARAMETER, f"Mocktime must be in the range [0, {MAX_MOCK_TIME}], not {seconds}.")
     ctx.chain.submit(ctx.clock.set_mock, seconds).result()
 
 

@@ -35,9 +35,7 @@ def parse_str(value: Any) -> str:
 
 def type_mismatch(value: Any, expected: str) -> RpcError:
     """Return the error about a value whose JSON type is not `expected`."""
-    return RpcError(
-        RpcCode.TYPE_ERROR, f"JSON value of type {json_type(value)} is not of expected type {expected}"
-    )
+    return RpcError(RpcCode.TYPE_ERROR, f"JSON value of type {json_type(value)} is not of expected type {expected}")
 
 
 def parse_hash(value: Any, name: str) -> bytes:

@@ -1,0 +1,129 @@
+"""REST answers about one block: block, block/notxdetails, blockpart, spenttxouts.
+
+Owns: their statuses and texts. Never: rendering.
+"""
+
+import orjson
+
+from clarion.api.render.numbers import amount_json
+from clarion.api.render.script import script_pubkey_fragment
+from clarion.api.rest.request import (
+    RestAnswer,
+    RestError,
+    RestRequest,
+    bin_answer,
+    format_error,
+    hex_answer,
+    json_answer,
+    parse_block_hash,
+    parse_number,
+)
+from clarion.api.rest.route import RestRoute, json_only
+from clarion.api.rpc.blocks import block_json, place_of
+from clarion.api.rpc.context import ReaderContext
+from clarion.node.errors import BlockFileError
+from clarion.node.primitives.address import AddressPrefixes
+from clarion.node.storage.block_status import HAVE_DATA
+
+_SIZE_MAX = 2**64 - 1
+
+
+def _block(
+    ctx: ReaderContext, request: RestRequest, verbosity: int | None, part: tuple[int, int] | None = None
+) -> RestAnswer:
+    """Answer with a block or a part of it; `verbosity` None has no JSON."""
+    block_hash = parse_block_hash(request.param)
+    with ctx.reader.snapshot() as snapshot:
+        row = snapshot.block(block_hash)
+        if row is None:
+            raise RestError(404, f"{request.param} not found")
+        place = place_of(snapshot, row) if request.format == "json" else None
+    if not row.status & HAVE_DATA:
+        raise RestError(404, f"{request.param} not available (not fully downloaded)")
+    try:
+        raw = ctx.reader.read_block(row)
+    except BlockFileError:
+        raise RestError(500, f"I/O error reading {request.param}") from None
+    if part is not None:
+        offset, size = part
+        if not size or offset + size > len(raw):
+            raise RestError(400, f"Bad block part offset/size {offset}/{size} for {request.param}")
+        raw = raw[offset : offset + size]
+    if request.format == "bin":
+        return bin_answer(raw)
+    if request.format == "hex":
+        return hex_answer(raw)
+    if place is None:
+        raise format_error()
+    if verbosity is None:
+        raise RestError(400, "JSON output is not supported for this request type")
+    return json_answer(orjson.dumps(block_json(ctx, place, row, raw, verbosity)))
+
+
+def block(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
+    """Answer /rest/block/: as JSON with transactions and the outputs that they spend."""
+    return _block(ctx, request, 3)
+
+
+def block_without_transactions(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
+    """Answer /rest/block/notxdetails/: as JSON with txids."""
+    return _block(ctx, request, 1)
+
+
+def block_part(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
+    """Answer /rest/blockpart/: some bytes of a block."""
+    offset = _query_size(request, "offset")
+    if offset is None:
+        raise RestError(400, "Block part offset missing or invalid")
+    size = _query_size(request, "size")
+    if size is None:
+        raise RestError(400, "Block part size missing or invalid")
+    return _block(ctx, request, None, (offset, size))
+
+
+def _query_size(request: RestRequest, name: str) -> int | None:
+    value = parse_number(request.query_value(name) or "", _SIZE_MAX)
+    return value if value is not None and value >= 0 else None
+
+
+def spent_outputs(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
+    """Answer /rest/spenttxouts/: the outputs that each transaction of a block spends, none for the coinbase."""
+    if "/" in request.param:
+        raise RestError(400, "Invalid URI format. Expected /rest/spenttxouts/<hash>.<ext>")
+    block_hash = parse_block_hash(request.param)
+    with ctx.reader.snapshot() as snapshot:
+        row = snapshot.block(block_hash)
+    if row is None:
+        raise RestError(404, f"{request.param} not found")
+    try:
+        if request.format == "json":
+            spent = ctx.reader.read_undo(row)
+            prefixes = AddressPrefixes.of(ctx.params)
+            answer: list[list[dict[str, object]]] = [[]]
+            for coins in spent:
+                answer.append(
+                    [
+                        {
+                            "value": amount_json(coin.value),
+                            "scriptPubKey": script_pubkey_fragment(coin.script_pubkey, prefixes),
+                        }
+                        for coin in coins
+                    ]
+                )
+            return json_answer(orjson.dumps(answer))
+        data = ctx.reader.read_spent(row)
+    except BlockFileError:
+        raise RestError(404, f"{request.param} undo not available") from None
+    if request.format == "bin":
+        return bin_answer(data)
+    if request.format == "hex":
+        return hex_answer(data)
+    raise format_error()
+
+
+ROUTES = (
+    RestRoute("/rest/block/notxdetails/", block_without_transactions, json_only),
+    RestRoute("/rest/block/", block, json_only),
+    RestRoute("/rest/blockpart/", block_part),
+    RestRoute("/rest/spenttxouts/", spent_outputs, json_only),
+)

@@ -1,0 +1,87 @@
+"""Blocks and headers of a snapshot, for RPC and REST.
+
+Owns: the look-up with the reference's errors, and where a block stands in the chain. Never: how it is rendered.
+"""
+
+from typing import Any
+
+from clarion.api.render.block import HeaderPlace, header_json
+from clarion.api.render.block import block_json as render_block
+from clarion.api.rpc.context import ReaderContext
+from clarion.api.rpc.errors import RpcCode
+from clarion.node.errors import BlockFileError, RpcError
+from clarion.node.primitives.block import Block, BlockHeader
+from clarion.node.storage.block_status import HAVE_DATA, HAVE_UNDO
+from clarion.node.storage.chain_reader import MEDIAN_TIME_SPAN, ChainSnapshot
+from clarion.node.storage.rows import BlockRow
+
+
+def find_row(snapshot: ChainSnapshot, block_hash: bytes) -> BlockRow:
+    """Return the row of a known block. Raises RpcError -5 `Block not found`."""
+    row = snapshot.block(block_hash)
+    if row is None:
+        raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Block not found")
+    return row
+
+
+def read_raw(ctx: ReaderContext, row: BlockRow) -> bytes:
+    """Return the raw block. Raises RpcError -1 if it is not stored or its file is gone."""
+    if not row.status & HAVE_DATA:
+        raise RpcError(RpcCode.MISC_ERROR, "Block not available (not fully downloaded)")
+    try:
+        return ctx.reader.read_block(row)
+    except BlockFileError:
+        raise RpcError(RpcCode.MISC_ERROR, "Block not found on disk") from None
+
+
+def place_of(snapshot: ChainSnapshot, row: BlockRow) -> HeaderPlace:
+    """Return a header with where it stands, as `snapshot` sees it."""
+    confirmations, next_hash = snapshot.place(row)
+    return HeaderPlace(
+        header=BlockHeader.parse(row.header),
+        height=row.height,
+        confirmations=confirmations,
+        median_time_past=snapshot.median_time_past(row),
+        chainwork=row.chainwork,
+        tx_count=row.tx_count,
+        next_hash=next_hash,
+    )
+
+
+def headers_json(snapshot: ChainSnapshot, rows: list[BlockRow]) -> list[dict[str, Any]]:
+    """Return consecutive headers of the active chain; the rows around them are read once for all."""
+    if not rows:
+        return []
+    tip_height = snapshot.height()
+    following = [row.hash for row in rows[1:]] + [snapshot.hash_at(rows[-1].height + 1)]
+    times = [row.time for row in reversed(snapshot.ancestors(rows[0], MEDIAN_TIME_SPAN)[1:])]
+    answers = []
+    for row, next_hash in zip(rows, following, strict=True):
+        times.append(row.time)
+        window = sorted(times[-MEDIAN_TIME_SPAN:])
+        place = HeaderPlace(
+            header=BlockHeader.parse(row.header),
+            height=row.height,
+            confirmations=tip_height - row.height + 1,
+            median_time_past=window[len(window) // 2],
+            chainwork=row.chainwork,
+            tx_count=row.tx_count,
+            next_hash=next_hash,
+        )
+        answers.append(header_json(place))
+    return answers
+
+
+def block_json(ctx: ReaderContext, place: HeaderPlace, row: BlockRow, raw: bytes, verbosity: int) -> dict[str, Any]:
+    """Return a block as `getblock` shows it at verbosity 1 to 3. Raises RpcError -32603 if undo data is damaged."""
+    undo = None
+    if verbosity >= 2 and row.status & HAVE_UNDO:
+        try:
+            undo = ctx.reader.read_undo(row)
+        except BlockFileError:
+            raise RpcError(
+                RpcCode.INTERNAL_ERROR,
+                "Undo data expected but can't be read. "
+                "This could be due to disk corruption or a conflict with a pruning event.",
+            ) from None
+    return render_block(Block.parse(raw), place, ctx.params, verbosity, undo)

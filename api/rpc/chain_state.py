@@ -1,0 +1,153 @@
+"""RPC methods about the chain that only the live node can answer: getblockchaininfo, getchaintips.
+
+Owns: their answers, read from memory under the chain lock and put together without it. Never: blocks' contents.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from clarion.api.render.numbers import number_json
+from clarion.api.rpc.context import NodeContext
+from clarion.api.rpc.registry import NODE, rpc_method
+from clarion.api.rpc.spec import Result, ResultType
+from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.consensus.pow import decode_compact, difficulty
+from clarion.node.consensus.progress import guess_verification_progress
+from clarion.node.primitives.ids import hash_to_hex
+from clarion.node.storage import block_status
+
+_T = ResultType
+
+
+def size_on_disk(blocks_dir: Path) -> int:
+    """Return the bytes that block and undo files take."""
+    with os.scandir(blocks_dir) as entries:
+        return sum(
+            entry.stat().st_size
+            for entry in entries
+            if entry.name.startswith(("blk", "rev")) and entry.name.endswith(".dat")
+        )
+
+
+@rpc_method(
+    "getblockchaininfo",
+    category="blockchain",
+    where=NODE,
+    description="Returns the state of the chain and of its validation.",
+    results=Result(
+        _T.OBJ,
+        "",
+        "",
+        (
+            Result(_T.STR, "chain", "the network (main, test, testnet4, signet, regtest)"),
+            Result(_T.NUM, "blocks", "height of the fully validated chain"),
+            Result(_T.NUM, "headers", "height of the best header"),
+            Result(_T.STR, "bestblockhash", "hash of the tip"),
+            Result(_T.STR_HEX, "bits", "the tip's target in compact form"),
+            Result(_T.STR_HEX, "target", "the tip's target"),
+            Result(_T.NUM, "difficulty", "the tip's difficulty"),
+            Result(_T.NUM_TIME, "time", "the tip's time in UNIX epoch time"),
+            Result(_T.NUM_TIME, "mediantime", "median time of the tip and its ten ancestors"),
+            Result(_T.NUM, "verificationprogress", "estimated share of the chain that is verified, 0 to 1"),
+            Result(_T.BOOL, "initialblockdownload", "whether the node is still catching up"),
+            Result(_T.STR_HEX, "chainwork", "expected number of hashes up to the tip, in hex"),
+            Result(_T.NUM, "size_on_disk", "bytes of block and undo files"),
+            Result(_T.BOOL, "pruned", "whether old blocks are removed"),
+            Result(_T.STR_HEX, "signet_challenge", "script that signet blocks must satisfy", optional=True),
+            Result(_T.ARR, "warnings", "warnings about network and chain", (Result(_T.STR),)),
+        ),
+    ),
+)
+def getblockchaininfo(ctx: NodeContext) -> dict[str, Any]:
+    """Return the state of the active chain."""
+    state = ctx.chain.manager.state
+    with state.lock:
+        tip = state.active.tip
+        best_header = state.best_header or tip
+        initial_download = state.initial_download
+        progress = guess_verification_progress(
+            tip.chain_tx_count, tip.time, best_header.height - tip.height, ctx.clock.now(), ctx.params
+        )
+    answer: dict[str, Any] = {
+        "chain": ctx.params.name,
+        "blocks": tip.height,
+        "headers": best_header.height,
+        "bestblockhash": hash_to_hex(tip.hash),
+        "bits": f"{tip.bits:08x}",
+        "target": f"{decode_compact(tip.bits)[0]:064x}",
+        "difficulty": number_json(difficulty(tip.bits)),
+        "time": tip.time,
+        "mediantime": tip.median_time_past(),
+        "verificationprogress": number_json(progress),
+        "initialblockdownload": initial_download,
+        "chainwork": f"{tip.chainwork:064x}",
+        "size_on_disk": size_on_disk(ctx.blocks_dir),
+        "pruned": False,
+    }
+    if ctx.params.signet_challenge is not None:
+        answer["signet_challenge"] = ctx.params.signet_challenge.hex()
+    answer["warnings"] = list(ctx.warnings)
+    return answer
+
+
+def _tip_status(entry: BlockIndexEntry, active: bool) -> str:
+    if active:
+        return "active"
+    if entry.failed:
+        return "invalid"
+    if entry.chain_tx_count == 0:
+        return "headers-only"
+    return "valid-fork" if entry.is_valid(block_status.VALID_SCRIPTS) else "valid-headers"
+
+
+@rpc_method(
+    "getchaintips",
+    category="blockchain",
+    where=NODE,
+    description="Returns every tip of the block tree: the active chain's and those of stale branches.",
+    results=Result(
+        _T.ARR,
+        "",
+        "",
+        (
+            Result(
+                _T.OBJ,
+                "",
+                "",
+                (
+                    Result(_T.NUM, "height", "height of the tip"),
+                    Result(_T.STR_HEX, "hash", "hash of the tip"),
+                    Result(_T.NUM, "branchlen", "blocks between the active chain and the tip, 0 for the active tip"),
+                    Result(
+                        _T.STR,
+                        "status",
+                        'what is known of the branch\n"invalid": it holds an invalid block\n'
+                        '"headers-only": the headers are valid, blocks are missing\n'
+                        '"valid-headers": all blocks are there, they were never fully validated\n'
+                        '"valid-fork": fully validated, but not active\n"active": the tip of the active chain',
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+def getchaintips(ctx: NodeContext) -> list[dict[str, Any]]:
+    """Return all tips, the highest first."""
+    state = ctx.chain.manager.state
+    with state.lock:
+        active = state.active
+        stale = [entry for entry in state.index if entry not in active]
+        parents = {entry.prev for entry in stale}
+        tips = [entry for entry in stale if entry not in parents]
+        tips.append(active.tip)
+        found = []
+        for entry in tips:
+            fork = active.find_fork(entry)
+            branch = entry.height - (fork.height if fork is not None else -1)
+            found.append((entry.height, entry.hash, branch, _tip_status(entry, entry in active)))
+    found.sort(key=lambda tip: (-tip[0], tip[1]))
+    return [
+        {"height": height, "hash": hash_to_hex(block_hash), "branchlen": branch, "status": status}
+        for height, block_hash, branch, status in found
+    ]

@@ -1,0 +1,81 @@
+"""Outputs that clients name by address or descriptor.
+
+Owns: the errors of such arguments. Never: parsing addresses and descriptors.
+"""
+
+from typing import Any
+
+from clarion.api.rpc.errors import RpcCode
+from clarion.api.rpc.parse import INT64, parse_int, parse_str
+from clarion.node.errors import DecodeError, RpcError
+from clarion.node.primitives.address import AddressFormat, decode_address
+from clarion.node.primitives.descriptor import Descriptor, parse_descriptor
+
+MAX_RANGE = 1_000_000
+_COMBO_OF_COMPRESSED = 4
+
+
+def script_of_address(text: str, network: AddressFormat) -> bytes | None:
+    """Return the script that an address pays to, None if the text is no address of the network."""
+    try:
+        return decode_address(text, network)
+    except DecodeError:
+        return None
+
+
+def parse_output_descriptor(text: str, network: AddressFormat, *, require_checksum: bool = False) -> Descriptor:
+    """Return a parsed descriptor. Raises RpcError -5 with the reference's message."""
+    try:
+        return parse_descriptor(text, network, require_checksum=require_checksum)
+    except DecodeError as error:
+        raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, str(error)) from None
+
+
+def script_of_descriptor(text: str, network: AddressFormat) -> bytes:
+    """Return the one script to mine to: of a combo the P2WPKH one, for an uncompressed key P2PKH. Raises RpcError."""
+    scripts = parse_output_descriptor(text, network).scripts
+    if len(scripts) == 1:
+        return scripts[0]
+    return scripts[2] if len(scripts) == _COMBO_OF_COMPRESSED else scripts[1]
+
+
+def scripts_of_scan_object(value: Any, network: AddressFormat) -> dict[bytes, str]:
+    """Return the scripts that a descriptor, alone or in an object, describes, each with its own descriptor.
+
+    Raises RpcError -5 or -8.
+    """
+    if isinstance(value, dict):
+        if value.get("desc") is None:
+            raise RpcError(RpcCode.INVALID_PARAMETER, "Descriptor needs to be provided in scan object")
+        text = parse_str(value["desc"])
+        if value.get("range") is not None:
+            parse_range(value["range"])
+    elif isinstance(value, str):
+        text = value
+    else:
+        raise RpcError(RpcCode.INVALID_PARAMETER, "Scan object needs to be either a string or an object")
+    descriptor = parse_output_descriptor(text, network)
+    return {script: descriptor.infer(script, network) for script in descriptor.scripts}
+
+
+def parse_range(value: Any) -> tuple[int, int]:
+    """Return (first, last) of a descriptor's range, given as its end or as [begin,end]. Raises RpcError -8."""
+    if isinstance(value, list) and len(value) == 2:
+        low, high = parse_int(value[0], INT64), parse_int(value[1], INT64)
+        if low > high:
+            raise _invalid("Range specified as [begin,end] must not have begin after end")
+    elif isinstance(value, int) and not isinstance(value, bool):
+        low, high = 0, parse_int(value, INT64)
+    else:
+        raise _invalid("Range must be specified as end or as [begin,end]")
+    if low < 0:
+        raise _invalid("Range should be greater or equal than 0")
+    if high >> 31:
+        raise _invalid("End of range is too high")
+    if high >= low + MAX_RANGE:
+        raise _invalid("Range is too large")
+    return low, high
+
+
+def _invalid(message: str) -> RpcError:
+    return RpcError(RpcCode.INVALID_PARAMETER, message)

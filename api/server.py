@@ -1,0 +1,105 @@
+"""uvicorn on sockets that are bound already, with the application of one process.
+
+Owns: uvicorn's settings and its life in an event loop. Never: processes, the application's contents.
+"""
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Sequence
+
+import uvicorn
+
+from clarion.api.application import create_app
+from clarion.api.listen import BACKLOG
+from clarion.api.rpc.context import NodeLink, ReaderContext
+from clarion.api.settings import ApiSettings
+from clarion.node.storage.chain_reader import ChainReader
+
+GRACE_S = 30
+"""A stop waits this long for open requests."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without signal handlers: the node's main thread, or the worker's pipe, says when to stop."""
+
+    def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
+        return contextlib.nullcontext()
+
+
+class ApiServer:
+    """Serves the API in the calling thread. `stop` may be called from any thread."""
+
+    def __init__(self, settings: ApiSettings, sockets: Sequence[socket.socket], link: NodeLink) -> None:
+        self._sockets = list(sockets)
+        self._link = link
+
+        def open_reader() -> ChainReader:
+            return ChainReader(
+                settings.database_url, settings.chain_dir, settings.params, blocks_dir=settings.blocks_dir
+            )
+
+        config = uvicorn.Config(
+            create_app(ReaderContext(settings, link, open_reader)),
+            http="httptools",
+            loop="uvloop",
+            lifespan="on",
+            ws="none",
+            interface="asgi3",
+            access_log=False,
+            log_config=None,
+            log_level="warning",
+            server_header=False,
+            proxy_headers=False,
+            backlog=BACKLOG,
+            timeout_keep_alive=settings.rpc_server_timeout_s,
+            timeout_graceful_shutdown=GRACE_S,
+        )
+        self._server = _Server(config)
+        self._stop_asked = threading.Event()
+
+    def run(self) -> None:
+        """Serve until `stop`."""
+        with asyncio.Runner(loop_factory=_event_loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._link.connect()
+        if self._stop_asked.is_set():
+            self._server.should_exit = True
+        await self._server.serve(sockets=self._sockets)
+
+    def stop(self) -> None:
+        """Accept nothing more, finish open requests, and have `run` return."""
+        self._stop_asked.set()
+        self._server.should_exit = True
+
+
+def _event_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+class InProcessServer:
+    """The API in a thread of the node's process (`-apiworkers=0`)."""
+
+    def __init__(self, settings: ApiSettings, sockets: Sequence[socket.socket], link: NodeLink) -> None:
+        self._server = ApiServer(settings, sockets, link)
+        self._sockets = list(sockets)
+        self._thread = threading.Thread(target=self._server.run, name="api", daemon=True)
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish open requests and end the thread."""
+        self._server.stop()
+        if self._thread.is_alive():
+            self._thread.join()
+        for listener in self._sockets:
+            listener.close()
