@@ -92,7 +92,7 @@ class ChainSnapshot:
     def place(self, row: BlockRow) -> ChainPlace:
         """Return the block's confirmations and its successor in the active chain."""
         rows = self._execute(self._sql(_TWO_HASHES), (row.height, row.height + 1))
-        found: dict[int, BlockHash] = dict(rows.tuples().all())
+        found: dict[int, BlockHash] = dict(map(tuple, rows))
         if found.get(row.height) != row.hash:
             return ChainPlace(-1, None)
         return ChainPlace(self.height() - row.height + 1, found.get(row.height + 1))

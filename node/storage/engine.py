@@ -22,7 +22,8 @@ APPLICATION_ID = 0x436C726E
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
-READER_POOL_SIZE = 16
+READER_POOL_SIZE = {Backend.SQLITE_FILE: 16, Backend.SQLITE_MEMORY: 16, Backend.POSTGRESQL: 4}
+"""Connections that one process keeps for reading a database; as many more come and go. A server allows few."""
 
 # The tip must survive a power cut; coins may lose their last flushes, which recovery repeats.
 _SQLITE_SYNCHRONOUS = {"chain": "FULL", "coins": "NORMAL"}
@@ -42,7 +43,7 @@ _POSTGRES_COINS_SETTINGS = (
 
 def writer_engine(location: Location, component: str) -> Engine:
     """Return an engine for the single writer of one database (`chain` or `coins`), which is created if missing."""
-    engine = _create(location, component, pool_size=1, create=True)
+    engine = _create(location, component, create=True)
     if location.is_sqlite:
         # IMMEDIATE takes the write lock at once, so that no transaction fails half-way for want of it.
         _begin_with(engine, "BEGIN IMMEDIATE")
@@ -51,22 +52,23 @@ def writer_engine(location: Location, component: str) -> Engine:
 
 def reader_engine(location: Location, component: str) -> Engine:
     """Return an engine whose transactions are consistent snapshots and can't write."""
-    engine = _create(location, component, pool_size=READER_POOL_SIZE, create=False)
+    engine = _create(location, component, create=False)
     if location.is_sqlite:
         # The driver sends no BEGIN before a SELECT: without one each statement would see another state.
         _begin_with(engine, "BEGIN")
     return engine
 
 
-def _create(location: Location, component: str, *, pool_size: int, create: bool) -> Engine:
+def _create(location: Location, component: str, *, create: bool) -> Engine:
+    pool_size, overflow = (1, 0) if create else (READER_POOL_SIZE[location.backend],) * 2
     if location.url is not None:
-        return _create_postgres(location, component, pool_size, read_only=not create)
+        return _create_postgres(location, component, pool_size, overflow, read_only=not create)
     return create_engine(
         "sqlite://",
         creator=lambda: _open_sqlite(location, component, create),
         poolclass=QueuePool,
         pool_size=pool_size,
-        max_overflow=0 if create else READER_POOL_SIZE,
+        max_overflow=overflow,
     )
 
 
@@ -111,12 +113,12 @@ def _begin_with(engine: Engine, statement: str) -> None:
         connection.exec_driver_sql(statement)
 
 
-def _create_postgres(location: Location, component: str, pool_size: int, *, read_only: bool) -> Engine:
+def _create_postgres(location: Location, component: str, pool_size: int, overflow: int, *, read_only: bool) -> Engine:
     assert location.url is not None
     engine = create_engine(
         location.url,
         pool_size=pool_size,
-        max_overflow=READER_POOL_SIZE if read_only else 0,
+        max_overflow=overflow,
         connect_args={"connect_timeout": CONNECT_TIMEOUT_S, "application_name": f"clarion-{component}"},
         isolation_level="REPEATABLE READ" if read_only else "READ COMMITTED",
     )
@@ -189,7 +191,7 @@ class Writer:
                 with self._connection.begin():
                     yield self._connection
             except (SQLAlchemyError, sqlite3.Error) as error:
-                self._lost = isinstance(error, DBAPIError) and error.connection_invalidated
+                self._lost = self._connection.invalidated
                 raise StorageError(f"{self.name}: {first_line(error)}") from error
 
     def close(self) -> None:

@@ -39,8 +39,8 @@ class _OpenFile:
 class FlatFiles:
     """The files `<prefix>NNNNN.dat` of one folder.
 
-    Reads may come from any thread or process and take no lock. Appends, `sync` and `recover` belong to one thread of
-    the one process that writes.
+    Reads may come from any thread or process and take no lock. Writes and cuts belong to one thread of the one process
+    that writes.
     """
 
     def __init__(self, folder: Path, prefix: str, magic: bytes) -> None:
@@ -146,19 +146,22 @@ class FlatFiles:
         return surplus
 
     def sync(self) -> None:
-        """Make every write so far durable: the files' data, then new names in the folder. Raises StorageError."""
+        """Make every write that ended before the call durable: data, then new names in the folder. Raises StorageError.
+
+        May run beside appends of another thread.
+        """
+        dirty, self._dirty = self._dirty, set()
+        new_entries, self._new_entries = self._new_entries, False
         try:
-            for file in sorted(self._dirty):
+            for file in sorted(dirty):
                 os.fdatasync(self._writing[file].fd)
-            if self._new_entries:
+            if new_entries:
                 sync_folder(self._folder)
         except OSError as error:
             # After a failed sync the system may have dropped the data: what was not synced must not be referred to.
             raise StorageError(f"{self._folder}: cannot sync {self._prefix} files: {error.strerror}") from error
-        newest = max(self._dirty, default=0)
-        self._dirty.clear()
-        self._new_entries = False
-        for file in [number for number in self._writing if number < newest]:
+        newest = max(dirty, default=0)
+        for file in [number for number in tuple(self._writing) if number < newest and number not in self._dirty]:
             del self._writing[file]
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from clarion.node.errors import ConfigError
 from clarion.node.storage.engine import driver_sql, first_line
-from clarion.node.storage.location import Location
+from clarion.node.storage.location import Backend, Location
 
 PROGRAM = b"clarion"
 
@@ -78,6 +78,8 @@ def check(
     """Raise ConfigError unless the database is ready for this program, of this network and (if given) this pair."""
     name = location.describe(component.name)
     version = _version(connection, component, location)
+    if version is None and location.backend is Backend.SQLITE_MEMORY:
+        raise ConfigError(f"{name}: a database in memory can be read only by the process that keeps it")
     if version is None:
         raise ConfigError(f"{name} is not Clarion's: it has no table {component.version_table}")
     if version > component.head:

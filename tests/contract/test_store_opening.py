@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clarion.node.errors import ConfigError
+from clarion.node.errors import ConfigError, StorageError
 from clarion.node.storage.chain_reader import ChainReader
 from clarion.node.storage.database import Database
 from clarion.node.storage.engine import writer_engine
@@ -122,3 +122,16 @@ def test_readers_keep_working_while_the_writer_opens_again(kept: Place) -> None:
         with kept.open() as database:
             commit(database)
         assert tip(reader) == 1
+
+
+def test_lost_server_connection_stays_lost(tmp_path: Path) -> None:
+    """With the connection went the lock: another node may have written since."""
+    with make_place("postgresql", tmp_path) as place, place.open() as database:
+        with database.chain._writer.transaction() as connection:
+            (backend,) = connection.exec_driver_sql("SELECT pg_backend_pid()").one()
+        run_postgres(f"SELECT pg_terminate_backend({backend})")
+        for reason in ("terminating connection", "the connection was lost"):
+            with pytest.raises(StorageError, match=reason):
+                database.chain.commit(chain_of(1))
+        with Place(place.kind, place.url, tmp_path / "other").open() as other:
+            assert other.chain.commit(chain_of(1)) == 1
