@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from clarion.node.app.storage import lock_data_directory, open_storage, params_of
+from clarion.node.app.storage import open_storage, params_of
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.manager import ChainManager
 from clarion.node.chain.service import ChainService
@@ -15,6 +15,7 @@ from clarion.node.chain.state import ChainOptions
 from clarion.node.config import Config
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import NULL_HASH
+from clarion.node.storage.directory_lock import DirectoryLock
 from clarion.node.validation.check_queue import make_check_queue
 from clarion.notifiers.runner import EventsRunner
 from clarion.plugins.delivery import make_events_runner
@@ -36,19 +37,20 @@ def chain_options(config: Config, params: ChainParams) -> ChainOptions:
 class NodeCore:
     """A running chain whose events are told. Use as a context manager, or call `start` and `stop`."""
 
-    def __init__(self, config: Config, on_fatal: Callable[[BaseException], None]) -> None:
-        """Open everything that may refuse: plugins, the data directory, the database. Raises ConfigError, PluginError."""
+    def __init__(self, config: Config, lock: DirectoryLock, on_fatal: Callable[[BaseException], None]) -> None:
+        """Open everything that may refuse: plugins and storage. Takes `lock` over. Raises ConfigError, PluginError."""
         self.config = config
         self.params = params_of(config)
         self.clock = Clock(config.mock_time)
         self._on_fatal = on_fatal
         self._cleanup = ExitStack()
-        self.events: EventsRunner = make_events_runner(config)
-        with self._cleanup:
-            lock = lock_data_directory(config)
-            self.storage = open_storage(config, self.params, lock)
-            self._cleanup.callback(self.storage.close)
-            self._cleanup = self._cleanup.pop_all()
+        try:
+            self.events: EventsRunner = make_events_runner(config)
+        except BaseException:
+            lock.release()
+            raise
+        self.storage = open_storage(config, self.params, lock)
+        self._cleanup.callback(self.storage.close)
 
     @property
     def last_seq(self) -> int:

@@ -5,6 +5,7 @@ Owns: the run from start to exit status. Never: reading files or validation.
 
 import logging
 import signal
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -12,11 +13,12 @@ from pathlib import Path
 from types import FrameType
 
 from clarion.node.app.core import NodeCore
+from clarion.node.app.storage import lock_data_directory
 from clarion.node.chain.loader import BlockLoader
 from clarion.node.config import Config
-from clarion.node.errors import StorageError
+from clarion.node.log import Log
 from clarion.node.primitives.ids import hash_to_hex
-from clarion.node.progress import ImportProgress
+from clarion.node.progress import show_progress
 from clarion.node.storage.blk_reader import block_paths
 
 SUBSCRIBER_GRACE_S = 0.5
@@ -28,42 +30,37 @@ logger = logging.getLogger(__name__)
 def run_import(config: Config, sources: Sequence[Path]) -> int:
     """Load the blocks of files and folders and return the exit status: 0 only if all of them are in the chain's data.
 
-    Everything before a fault is loaded. Raises ConfigError if the node can't start.
+    Everything before a fault is loaded. Raises ConfigError if the node can't start, StorageError if its storage fails.
     """
     files = [path for source in sources for path in block_paths(source)]
     stop = threading.Event()
-    fatal: list[BaseException] = []
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         stop.set()
 
-    def on_fatal(error: BaseException) -> None:
-        fatal.append(error)
-        stop.set()
-
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, on_signal)
-    core = NodeCore(config, on_fatal)
-    try:
-        core.start()
-        if config.zmq_notifiers:
-            time.sleep(SUBSCRIBER_GRACE_S)
-        return _load(core, files, stop)
-    except StorageError as error:
-        print(f"Error: {error}")
-        return 1
-    finally:
-        core.stop()
+    lock = lock_data_directory(config)
+    with Log(config):
+        core = NodeCore(config, lock, on_fatal=lambda error: stop.set())
+        try:
+            core.start()
+            if config.zmq_notifiers:
+                time.sleep(SUBSCRIBER_GRACE_S)
+            return _load(core, files, stop)
+        finally:
+            core.stop()
 
 
 def _load(core: NodeCore, files: Sequence[Path], stop: threading.Event) -> int:
     loader = BlockLoader(core.chain, stop.is_set)
-    with ImportProgress(files, core.manager) as progress:
-        report = loader.load(files, progress.update)
+    total = sum(path.stat().st_size for path in files)
+    with show_progress("Importing", total, "blocks") as progress:
+        report = loader.load(files, progress.advance)
     core.chain.submit(core.manager.activate_best_chain).result()
     core.events.sync(core.last_seq)
     for line in [*report.refused, *report.faults]:
-        print(f"Error: {line}")
+        print(f"Error: {line}", file=sys.stderr)
     tip = core.manager.tip
     print(
         f"{report.loaded} blocks loaded, {report.known} known before, {len(report.refused)} refused; "

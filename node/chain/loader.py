@@ -1,7 +1,7 @@
 """Loading blocks from blk files through the chain manager: `clarion import` and `-loadblock`.
 
 Owns: reading ahead of the chain thread by a bounded number of blocks, and the account of what became of them.
-Never: validation, showing progress (see `Progress`). Runs on the caller's thread.
+Never: validation, showing progress. Runs on the caller's thread.
 """
 
 import logging
@@ -24,7 +24,7 @@ IN_FLIGHT = 16
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
-"""Called with (bytes read of the present file, blocks handed over so far)."""
+"""Called with (bytes read, blocks handed over) since the last call."""
 
 
 @dataclass(slots=True)
@@ -68,14 +68,16 @@ class BlockLoader:
         return self.report
 
     def _load_file(self, path: Path, progress: Progress) -> None:
-        blocks = 0
+        blocks = at = 0
         try:
             for offset, raw in scan_blocks(path, self._service.manager.state.params.magic):
                 if self._interrupted():
                     return
                 self._hand_over(path, offset, raw)
                 blocks += 1
-                progress(offset + len(raw), blocks)
+                end = offset + len(raw)
+                progress(end - at, 1)
+                at = end
         except (BlockFileError, OSError) as error:
             logger.error("%s", error)
             self.report.faults.append(str(error))

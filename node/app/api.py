@@ -1,0 +1,52 @@
+"""The API's life inside the node: cookie, control channel, workers or the in-process server.
+
+Owns: the order in which they start and stop. Never: requests.
+"""
+
+from contextlib import ExitStack
+
+from clarion.api.auth import delete_cookie, write_cookie
+from clarion.api.listen import bind_sockets
+from clarion.api.node_link import DirectLink
+from clarion.api.rpc.node_methods import NodeMethods
+from clarion.api.server import InProcessServer
+from clarion.api.settings import ApiSettings
+from clarion.api.workers import ApiWorkers
+from clarion.node.config import Config
+from clarion.node.control import ControlServer, control_path
+from clarion.node.params.chain_params import ChainParams
+
+
+def start_api(config: Config, params: ChainParams, methods: NodeMethods, stack: ExitStack) -> None:
+    """Bind the port, write the cookie and serve; `stack` stops it again. Raises ConfigError.
+
+    Clients are answered with -28 until `methods` has the running node.
+    """
+    sockets = bind_sockets(config.rpc_bind, config.rpc_port, config.rpc_allow_ip)
+    try:
+        settings = ApiSettings.from_config(config, params, _write_cookie(config, stack))
+    except BaseException:
+        for each in sockets:
+            each.close()
+        raise
+    if config.api_workers == 0:
+        server = InProcessServer(settings, sockets, DirectLink(methods))
+        stack.callback(server.stop)
+        server.start()
+        return
+    path = control_path(config.chain_dir)
+    control = ControlServer(path, methods)
+    control.start()
+    stack.callback(control.stop)
+    workers = ApiWorkers(settings, sockets, path, config.api_workers)
+    stack.callback(workers.stop)
+    workers.start()
+
+
+def _write_cookie(config: Config, stack: ExitStack) -> tuple[str, str] | None:
+    path = config.rpc_cookie_file
+    if config.rpc_password or path is None:
+        return None
+    cookie = write_cookie(path, config.rpc_cookie_perms)
+    stack.callback(delete_cookie, path)
+    return cookie

@@ -1,0 +1,131 @@
+"""The node from start to stop: core, control channel, API workers, loading of files, signals.
+
+Owns: the order of start-up as clients see it (-28 until ready) and the exit status. Never: what the parts do.
+"""
+
+import logging
+import os
+import signal
+import threading
+import time
+from contextlib import ExitStack
+from types import FrameType
+
+from clarion import __version__
+from clarion.api.rpc.context import NodeContext
+from clarion.api.rpc.node_methods import NodeMethods
+from clarion.node.app.api import start_api
+from clarion.node.app.core import NodeCore
+from clarion.node.app.links import EventsHandle
+from clarion.node.app.storage import lock_data_directory
+from clarion.node.chain.loader import BlockLoader
+from clarion.node.config import Config
+from clarion.node.errors import ClarionError, ConfigError
+from clarion.node.log import Log, init_message, log_start
+from clarion.node.storage.directory_lock import DirectoryLock
+
+logger = logging.getLogger(__name__)
+
+
+class Node:
+    """A running node. `run` starts it, waits for a reason to stop, and stops it."""
+
+    def __init__(self, config: Config, log: Log, lock: DirectoryLock) -> None:
+        self._config = config
+        self._lock = lock
+        self._log = log
+        self._started_at = time.monotonic()
+        self._stop = threading.Event()
+        self._fatal: BaseException | None = None
+        self._methods = NodeMethods()
+
+    def request_stop(self) -> None:
+        """Have the node shut down; returns at once. Safe from any thread and from signal handlers."""
+        self._stop.set()
+
+    def run(self) -> int:
+        """Run until a signal, the `stop` call or a fatal error; return the exit status. Raises ConfigError."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+        # As the reference: a new log file for a tool that moved the old one away.
+        signal.signal(signal.SIGHUP, lambda number, frame: self._log.handler.reopen())
+        with ExitStack() as stack:
+            core = NodeCore(self._config, self._lock, self._on_fatal)
+            stack.callback(core.stop)
+            log_start(self._config, __version__)
+            self._write_pid_file(stack)
+            if self._config.server:
+                start_api(self._config, core.params, self._methods, stack)
+            core.start(self._say)
+            self._become_ready(core)
+            if self._config.load_block:
+                stack.callback(self._load_in_background(core).join)
+            self._stop.wait()
+            logger.info("Shutdown: In progress...")
+            self._stop.set()
+        logger.info("Shutdown: done")
+        if self._fatal is not None:
+            raise ConfigError(f"A fatal internal error occurred, see debug.log for details: {self._fatal}")
+        return 0
+
+    def _become_ready(self, core: NodeCore) -> None:
+        self._methods.attach(
+            NodeContext(
+                params=core.params,
+                config=self._config,
+                chain=core.chain,
+                clock=core.clock,
+                events=EventsHandle(core.events),
+                started_at=self._started_at,
+                request_stop=self.request_stop,
+                last_event_seq=lambda: core.last_seq,
+                blocks_dir=self._config.blocks_dir,
+            )
+        )
+        self._say("Done loading")
+
+    def _load_in_background(self, core: NodeCore) -> threading.Thread:
+        def load() -> None:
+            try:
+                report = BlockLoader(core.chain, self._stop.is_set).load(self._config.load_block)
+                for line in [*report.refused, *report.faults]:
+                    logger.error("%s", line)
+                core.chain.submit(core.manager.activate_best_chain).result()
+            except ClarionError as error:
+                logger.error("Loading of block files ended: %s", error)
+            if self._config.stop_after_block_import:
+                logger.info("Stopping after block import")
+                self.request_stop()
+
+        thread = threading.Thread(target=load, name="initload", daemon=True)
+        thread.start()
+        return thread
+
+    def _say(self, message: str) -> None:
+        self._methods.set_message(message)
+        init_message(message)
+
+    def _write_pid_file(self, stack: ExitStack) -> None:
+        path = self._config.pid_file
+        if path is None:
+            return
+        try:
+            path.write_text(f"{os.getpid()}\n")
+        except OSError as error:
+            raise ConfigError(f"Unable to create the PID file '{path}': {error.strerror}") from None
+        stack.callback(path.unlink, missing_ok=True)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._stop.set()
+
+    def _on_fatal(self, error: BaseException) -> None:
+        self._fatal = error
+        self._stop.set()
+
+
+def run_node(config: Config) -> int:
+    """Run a node until it is told to stop and return its exit status. Raises ConfigError, in one line."""
+    # The lock comes before the log: a second node must not write into the first one's.
+    lock = lock_data_directory(config)
+    with Log(config) as log:
+        return Node(config, log, lock).run()
