@@ -15,6 +15,8 @@ from helpers.world import KEY, SIGOPS_REDEEM, World, spend, with_script
 SCRIPT_FAILED = "block-script-verify-flag-failed ({})"
 FALSE_AT_END = SCRIPT_FAILED.format("Script evaluated without error but finished with a false/empty top stack element")
 
+AN_HOUR = 3600  # the oracle's clock goes on while the world's stands still
+
 Case = tuple[str, Callable[[World], Built]]
 
 
@@ -81,7 +83,7 @@ HEADER_CASES = [
     case(
         "time-beyond-two-hours",
         "time-too-new",
-        lambda w: make_block(w.tip, time=w.clock.now() + build.MAX_FUTURE_BLOCK_TIME + 1),
+        lambda w: make_block(w.tip, time=w.clock.now() + build.MAX_FUTURE_BLOCK_TIME + AN_HOUR),
     ),
     case("version-1", "bad-version(0x00000001)", lambda w: make_block(w.tip, version=1)),
     case("version-2", "bad-version(0x00000002)", lambda w: make_block(w.tip, version=2)),

@@ -88,7 +88,7 @@ def test_orphan_is_kept_out_until_its_parent_is_here(world: World) -> None:
 
 def test_headers_first_bodies_backwards(world: World) -> None:
     branch = make_chain(world.tip, 5)
-    world.manager.process_new_headers([b.block.header for b in branch if b.block])
+    world.give_headers(branch)
     assert world.give_all(branch[:0:-1]) == [None] * 4
     assert world.tip_hash == world.tip.hash
     assert world.give(branch[0]) is None
@@ -122,6 +122,7 @@ def test_stripped_witness_does_not_condemn_the_hash(world: World) -> None:
 
 
 def test_too_early_block_is_welcome_later(world: World) -> None:
+    world.dismiss_oracle()
     early = make_block(world.tip, time=world.clock.now() + build.MAX_FUTURE_BLOCK_TIME + 60)
     assert world.give(early) == "time-too-new"
     world.clock.set_mock(world.clock.now() + 60)
@@ -140,6 +141,7 @@ def test_time_of_a_locked_output_passes(world: World) -> None:
 def test_invalidate_and_reconsider(world: World) -> None:
     branch = make_chain(world.tip, 3)
     world.give_all(branch)
+    world.dismiss_oracle()
     world.manager.invalidate_block(entry(world, branch[1]))  # type: ignore[arg-type]
     assert world.tip_hash == branch[0].hash
     assert world.give(make_block(branch[2])) == "bad-prevblk"
@@ -151,6 +153,7 @@ def test_invalidate_moves_to_the_next_best_branch(world: World) -> None:
     best = make_chain(world.tip, 3, extra_nonce=1)
     other = make_chain(world.tip, 2, extra_nonce=2)
     world.give_all([*best, *other])
+    world.dismiss_oracle()
     world.manager.invalidate_block(entry(world, best[0]))  # type: ignore[arg-type]
     assert world.tip_hash == other[-1].hash
     world.manager.reconsider_block(entry(world, best[2]))  # type: ignore[arg-type]
@@ -160,6 +163,7 @@ def test_invalidate_moves_to_the_next_best_branch(world: World) -> None:
 def test_precious_block_wins_a_tie(world: World) -> None:
     first, second = (make_block(world.tip, extra_nonce=n) for n in (1, 2))
     world.give_all([first, second])
+    world.dismiss_oracle()
     world.manager.precious_block(entry(world, second))  # type: ignore[arg-type]
     assert world.tip_hash == second.hash
     world.manager.precious_block(entry(world, first))  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 Owns: the base chain that the generated tests start from. Never: expectations.
 """
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from clarion.node.storage.undo_files import UndoFiles
 from clarion.node.validation.inline_queue import InlineQueue
 from helpers import chain_builder as build
 from helpers.chain_builder import COIN, OP_TRUE, Built
+from helpers.oracle import Oracle
 from helpers.signing import Key, hash160, push, sha256, sign, u32
 
 Spendable = tuple[OutPoint, TxOut]
@@ -103,7 +105,16 @@ def make_base_chain() -> list[Built]:
 class World:
     """A regtest node's chain without the node. Blocks are given on the thread of the test."""
 
-    def __init__(self, folder: Path, base: Sequence[Built] = (), params: ChainParams | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        base: Sequence[Built] = (),
+        *,
+        params: ChainParams | None = None,
+        oracle: Oracle | None = None,
+    ) -> None:
+        """With an `oracle`, each block is given to it too, and both must say the same."""
+        self.oracle = oracle
         self.params = params or select_params("regtest")
         self._database = open_database("sqlite://", folder, self.params)
         blocks = folder / "blocks"
@@ -111,7 +122,7 @@ class World:
         self._block_files = BlockFiles(blocks, self.params.magic)
         self._undo_files = UndoFiles(blocks, self.params.magic)
         stores = ChainStores(self._database.chain, self._database.coins, self._block_files, self._undo_files)
-        self.clock = Clock(mock_time=build.GENESIS_TIME + 1000 * build.SPACING)
+        self.clock = Clock(mock_time=int(time.time()))
         options = ChainOptions(minimum_chainwork=0, assume_valid=None, max_tip_age=NEVER_OLD_S)
         self.manager = ChainManager(self.params, stores, InlineQueue(), options, self.clock)
         self.manager.load()
@@ -137,7 +148,24 @@ class World:
     def outcome(self, built: Built) -> BlockOutcome:
         """Give the node a block and return what became of it."""
         assert built.block is not None
-        return self.manager.process_new_block(built.block)
+        outcome = self.manager.process_new_block(built.block)
+        if self.oracle is not None and self.oracle.can_decode(built.block):
+            verdict = str(outcome.invalid) if outcome.invalid else None
+            assert verdict == self.oracle.judge(built.block), "the reference says otherwise"
+            assert self.tip_hash == self.oracle.tip_hash, "the reference has another tip"
+        return outcome
+
+    def give_headers(self, blocks: Sequence[Built]) -> None:
+        """Give the node the headers of several blocks."""
+        headers = [built.block.header for built in blocks if built.block is not None]
+        self.manager.process_new_headers(headers)
+        for built in blocks:
+            if self.oracle is not None and built.block is not None:
+                self.oracle.add_header(built.block)
+
+    def dismiss_oracle(self) -> None:
+        """Go on alone: for what the oracle can't be told, such as the time or an operator's verdict."""
+        self.oracle = None
 
     def give(self, built: Built) -> str | None:
         """Give the node a block and return the reason of its refusal, None if it was taken."""
