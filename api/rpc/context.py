@@ -19,18 +19,7 @@ if TYPE_CHECKING:
     from clarion.node.config import Config
     from clarion.node.params.chain_params import ChainParams
     from clarion.node.storage.chain_reader import ChainReader
-
-
-class EventsLink(Protocol):
-    """The node's handle of the events process."""
-
-    def sync(self, seq: int, timeout: float) -> bool:
-        """Wait until every row up to `seq` was handed to the transports; False after `timeout` seconds."""
-        ...
-
-    def notifications(self) -> Sequence[Mapping[str, Any]]:
-        """Return type, address and hwm of every active ZMQ notifier."""
-        ...
+    from clarion.notifiers.runner import EventsRunner
 
 
 @dataclass
@@ -45,7 +34,7 @@ class NodeContext:
     config: Config
     chain: ChainService
     clock: Clock
-    events: EventsLink
+    events: EventsRunner
     started_at: float
     request_stop: Callable[[], None]
     last_event_seq: Callable[[], int]

@@ -77,9 +77,9 @@ def _nothing() -> None:
         ),
     ),
 )
-def getzmqnotifications(ctx: NodeContext) -> list[dict[str, Any]]:
+def getzmqnotifications(ctx: NodeContext) -> list[dict[str, object]]:
     """Return type, address and high-water mark of every notifier."""
-    return [{"type": n["type"], "address": n["address"], "hwm": n["hwm"]} for n in ctx.events.notifications()]
+    return ctx.events.descriptions().get("zmq", [])
 
 
 @rpc_method(

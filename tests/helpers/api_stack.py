@@ -1,0 +1,116 @@
+"""The API over a real chain in a temporary folder, in one process and without sockets.
+
+Owns: the composition and a client. Never: asserting.
+"""
+
+import json
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from clarion.api.application import create_app
+from clarion.api.auth import parse_allowed, salted
+from clarion.api.node_link import DirectLink
+from clarion.api.rpc.context import NodeContext, ReaderContext
+from clarion.api.rpc.node_methods import NodeMethods
+from clarion.api.settings import ApiSettings
+from clarion.node.chain.service import ChainService
+from clarion.node.config import load_config
+from clarion.node.storage.chain_reader import ChainReader
+from helpers.chain_node import ChainNode
+
+USER, PASSWORD = "tester", "secret"
+
+
+class NoEvents:
+    """Delivery to nobody."""
+
+    def start(self, from_seq: int) -> None: ...
+    def wake(self, seq: int) -> None: ...
+    def stop(self, timeout_s: float = 10.0) -> None: ...
+
+    def sync(self, seq: int, timeout_s: float | None = None) -> bool:
+        return True
+
+    def descriptions(self) -> dict[str, list[dict[str, object]]]:
+        return {"zmq": [{"type": "pubhashblock", "address": "tcp://127.0.0.1:28332", "hwm": 1000}]}
+
+
+class ApiStack:
+    """A regtest chain with its chain thread, and the application that answers about it."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.node = ChainNode(folder)
+        self.service = ChainService(self.node.manager, on_fatal=lambda error: None)
+        self.service.start()
+        self.stopped = False
+        self.methods = NodeMethods()
+        config = load_config([f"-datadir={folder}", "-regtest", f"-blocksdir={folder}"], {})
+        self.context = NodeContext(
+            params=self.node.params,
+            config=config,
+            chain=self.service,
+            clock=self.node.clock,
+            events=NoEvents(),
+            started_at=time.monotonic(),
+            request_stop=self._stop,
+            last_event_seq=lambda: 0,
+            blocks_dir=folder / "blocks",
+        )
+        self.settings = ApiSettings(
+            params=self.node.params,
+            chain_dir=folder,
+            database_url=None,
+            log_path=folder / "debug.log",
+            credentials=(salted(USER, PASSWORD),),
+            **{"allowed": parse_allowed([]), "rest": True, **settings},
+        )
+        self.link = DirectLink(self.methods)
+        self.reader = ReaderContext(self.settings, self.link, lambda: ChainReader(None, folder, self.node.params))
+        self.app = create_app(self.reader)
+
+    def ready(self) -> "ApiStack":
+        """Let the node answer."""
+        self.methods.attach(self.context)
+        return self
+
+    def _stop(self) -> None:
+        self.stopped = True
+
+    def client(self, user: str = USER, password: str = PASSWORD) -> httpx.AsyncClient:
+        """Return a client that sends the credentials."""
+        transport = httpx.ASGITransport(self.app)
+        return httpx.AsyncClient(transport=transport, base_url="http://node", auth=(user, password))
+
+    async def call(self, method: str, *params: Any, **named: Any) -> Any:
+        """Call a method and return the whole answer, numbers with a fraction as Decimal."""
+        body = {"id": 1, "method": method, "params": named or list(params)}
+        async with self.client() as client:
+            answer = await client.post("/", json=body)
+        return json.loads(answer.content, parse_float=Decimal)
+
+    async def result(self, method: str, *params: Any, **named: Any) -> Any:
+        """Call a method and return its result."""
+        answer = await self.call(method, *params, **named)
+        assert answer["error"] is None, answer["error"]
+        return answer["result"]
+
+    async def error(self, method: str, *params: Any, **named: Any) -> tuple[int, str]:
+        """Call a method and return the code and message of its error."""
+        error = (await self.call(method, *params, **named))["error"]
+        assert error is not None
+        return error["code"], error["message"]
+
+    async def get(self, path: str) -> httpx.Response:
+        """Return the answer to a GET."""
+        async with self.client() as client:
+            return await client.get(path)
+
+    def close(self) -> None:
+        """End the chain thread and close the databases."""
+        self.service.stop()
+        self.reader.close()
+        self.node.close()
