@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import write_reference
 
+from clarion.api.rest.endpoint import ROUTES
+from clarion.api.rest.route import RestRoute
 from clarion.api.rpc import registry
 from clarion.api.rpc.node_methods import load_methods
 from clarion.node.options.option import Effect
@@ -36,6 +38,12 @@ def test_reference_pages_follow_from_the_code() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
     assert not [target for target in targets if not (page.parent / target).exists()]
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.prefix)
+def test_rest_path_is_documented_and_tested(suite_text: str, route: RestRoute) -> None:
+    assert f"/rest/{route.prefix.removeprefix('/rest/')}" in (PROJECT_ROOT / "docs" / "rest.md").read_text()
+    assert route.prefix.strip("/").removeprefix("rest/") in suite_text
 
 
 @pytest.fixture(scope="session")
