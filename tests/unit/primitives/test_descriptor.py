@@ -1,0 +1,195 @@
+"""Descriptors: scripts, canonical texts, inference and the reference's messages."""
+
+import pytest
+
+from clarion.node.params.networks import main_params, regtest_params
+from clarion.node.primitives.descriptor import parse_descriptor
+from clarion.node.primitives.descriptor_checksum import DescriptorError, descriptor_checksum
+from clarion.node.primitives.descriptor_infer import infer_descriptor
+from clarion.node.primitives.script import multisig_script, p2pk_script
+
+REGTEST = regtest_params()
+G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+G_LONG = "04" + G[2:] + "483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8"
+G_HYBRID = "06" + G_LONG[2:]
+KEY2 = "02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"
+WIF_1 = "cMahea7zqjxrtgAbB7LSGbcQUr1uX1ojuat9jZodMN87JcbXMTcA"
+XPUB = "tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B"
+
+SCRIPTS = {
+    "pk": (f"pk({G})", [f"21{G}ac"]),
+    "pk-uncompressed": (f"pk({G_LONG})", [f"41{G_LONG}ac"]),
+    "pk-wif": (f"pk({WIF_1})", [f"21{G}ac"]),
+    "pkh": (f"pkh({G})", ["76a914751e76e8199196d454941c45d1b3a323f1433bd688ac"]),
+    "wpkh": (f"wpkh({G})", ["0014751e76e8199196d454941c45d1b3a323f1433bd6"]),
+    "sh-wpkh": (f"sh(wpkh({G}))", ["a914bcfeb728b584253d5f3f70bcb780e9ef218a68f487"]),
+    "combo-uncompressed": (
+        f"combo({G_LONG})",
+        [f"41{G_LONG}ac", "76a91491b24bf9f5288532960ac687abb035127b1d28a588ac"],
+    ),
+    "raw": ("raw(5152AA)", ["5152aa"]),
+    "multi": (f"multi(1,{KEY2},{G})", [f"5121{KEY2}21{G}52ae"]),
+    "sortedmulti": (f"sortedmulti(2,{KEY2},{G})", [f"5221{G}21{KEY2}52ae"]),
+    "tr": (f"tr({G[2:]})", ["5120da4710964f7852695de2da025290e24af6d8c281de5a0b902b7135fd9fd74d21"]),
+    "rawtr": (f"rawtr({G[2:]})", [f"5120{G[2:]}"]),
+    "addr": (
+        "addr(BCRT1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KYGT080)",
+        ["0014751e76e8199196d454941c45d1b3a323f1433bd6"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "scripts"), SCRIPTS.values(), ids=SCRIPTS)
+def test_scripts(text: str, scripts: list[str]) -> None:
+    assert [script.hex() for script in parse_descriptor(text, REGTEST).scripts] == scripts
+
+
+def test_combo_of_a_compressed_key_has_four_scripts() -> None:
+    descriptor = parse_descriptor(f"combo({G})", REGTEST)
+    singles = [f"pk({G})", f"pkh({G})", f"wpkh({G})", f"sh(wpkh({G}))"]
+    assert descriptor.scripts == tuple(parse_descriptor(single, REGTEST).scripts[0] for single in singles)
+    shown = [descriptor.infer(script, REGTEST).split("#")[0] for script in descriptor.scripts]
+    assert shown == [single.replace(G, f"[751e76e8]{G}") for single in singles]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"sh(wsh(multi(1,{G})))",
+        f"wsh(pkh({G}))",
+        f"sh(pk({G}))",
+        f"tr({G[2:]})",
+        f"rawtr({G[2:]})",
+        f"multi(1,{G},{KEY2})",
+    ],
+)
+def test_what_is_known_of_the_keys_is_inferred(text: str) -> None:
+    descriptor = parse_descriptor(text, REGTEST)
+    shown = descriptor.infer(descriptor.scripts[0], REGTEST).split("#")[0]
+    assert shown.replace("[751e76e8]", "").replace("[06afd46b]", "") == text
+
+
+def test_private_keys_are_not_shown() -> None:
+    descriptor = parse_descriptor(f"pkh({WIF_1})", REGTEST)
+    assert str(descriptor) == f"pkh({G})#" + descriptor_checksum(f"pkh({G})")
+    assert descriptor.has_private_keys
+    assert not parse_descriptor(f"pkh({G})", REGTEST).has_private_keys
+
+
+def test_origin_is_kept_with_one_kind_of_mark() -> None:
+    descriptor = parse_descriptor(f"pkh([AABBCCDD/44h/0'/5]{G})", REGTEST)
+    assert descriptor.text == f"pkh([aabbccdd/44'/0'/5]{G})"
+    assert descriptor.infer(descriptor.scripts[0], REGTEST).startswith(f"pkh([aabbccdd/44h/0h/5]{G})#")
+
+
+def test_solvable() -> None:
+    assert parse_descriptor(f"wsh(pk({G}))", REGTEST).solvable
+    assert not parse_descriptor("raw(51)", REGTEST).solvable
+    assert not parse_descriptor("addr(bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080)", REGTEST).solvable
+
+
+def test_known_checksums() -> None:
+    assert descriptor_checksum("raw(51)") == "8lvh9jxk"
+    assert descriptor_checksum("raw(deadbeef)") == "89f8spxm"
+    assert descriptor_checksum("addr(bcrt1qjvd3607ljez7k5f2awxhj8nd63gserv9efd6u0q0q0dgrmta3unqkagzrh)") == "r5eukn7p"
+
+
+CHECKSUMS = {
+    "missing": ("raw(51)", "Missing checksum"),
+    "short": ("raw(51)#8lvh9jx", "Expected 8 character checksum, not 7 characters"),
+    "empty": ("raw(51)#", "Expected 8 character checksum, not 0 characters"),
+    "two": ("raw(51)#8lvh9jxk#", "Multiple '#' symbols"),
+    "wrong": ("raw(52)#8lvh9jxk", "Provided checksum '8lvh9jxk' does not match computed checksum"),
+    "payload": ("raw(Ü)#8lvh9jxk", "Invalid characters in payload"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), CHECKSUMS.values(), ids=CHECKSUMS)
+def test_checksum_messages(text: str, message: str) -> None:
+    with pytest.raises(DescriptorError) as caught:
+        parse_descriptor(text, REGTEST, require_checksum=True)
+    assert str(caught.value).startswith(message)
+
+
+MESSAGES = {
+    "unknown": ("foo(51)", "'foo(51)' is not a valid descriptor function"),
+    "no-function": ("51", "'51' is not a valid descriptor function"),
+    "raw-odd": ("raw(5)", "Raw script is not hex"),
+    "raw-inside": ("sh(raw(51))", "Can only have raw() at top level"),
+    "addr": ("addr(x)", "Address is not valid"),
+    "combo-inside": (f"wsh(combo({G}))", "Can only have combo() at top level"),
+    "sh-inside": (f"sh(sh(pk({G})))", "Can only have sh() at top level"),
+    "wsh-inside": (f"wsh(wsh(pk({G})))", "Can only have wsh() at top level or inside sh()"),
+    "wpkh-inside": (f"wsh(wpkh({G}))", "Can only have wpkh() at top level or inside sh()"),
+    "tr-inside": (f"sh(tr({G}))", "Can only have tr at top level"),
+    "multi_a": (f"multi_a(1,{G})", "Can only have multi_a/sortedmulti_a inside tr()"),
+    "sh-key": (f"sh({G})", "A function is needed within P2SH"),
+    "wsh-key": (f"wsh({G})", "A function is needed within P2WSH"),
+    "no-key": ("pk()", "pk(): No key provided"),
+    "blank": (f"pkh( {G})", f"pkh(): Key ' {G}' is invalid due to whitespace"),
+    "bad-key": ("wpkh(02)", "wpkh(): Pubkey '02' is invalid"),
+    "not-a-key": ("combo(x)", "combo(): key 'x' is not valid"),
+    "hybrid": (f"pk({G_HYBRID})", "pk(): Hybrid public keys are not allowed"),
+    "uncompressed": (f"wpkh({G_LONG})", "wpkh(): Uncompressed keys are not allowed"),
+    "xonly-elsewhere": (f"pk({G[2:]})", f"pk(): Pubkey '{G[2:]}' is invalid"),
+    "threshold": (f"multi(x,{G})", "Multi threshold 'x' is not valid"),
+    "threshold-0": (f"multi(0,{G})", "Multisig threshold cannot be 0, must be at least 1"),
+    "threshold-2": (
+        f"multi(2,{G})",
+        "Multisig threshold cannot be larger than the number of keys; threshold is 2 but only 1 keys specified",
+    ),
+    "no-keys": ("multi(1)", "Cannot have 0 keys in multisig; must have between 1 and 20 keys, inclusive"),
+    "bare-4": (f"multi(1{f',{G}' * 4})", "Cannot have 4 pubkeys in bare multisig; only at most 3 pubkeys"),
+    "p2sh-16": (f"sh(multi(1{f',{G}' * 16}))", "P2SH script is too large, 547 bytes is larger than 520 bytes"),
+    "multi-key": ("multi(1,x)", "Multi: key 'x' is not valid"),
+    "rawtr-2": (f"rawtr({G},{G})", "rawtr(): only one key expected."),
+    "fingerprint": (f"pk([aabb]{G})", "pk(): Fingerprint is not 4 bytes (4 characters instead of 8 characters)"),
+    "fingerprint-hex": (f"pk([aabbccdx]{G})", "pk(): Fingerprint 'aabbccdx' is not hex"),
+    "origin-start": (
+        f"pk(aabbccdd]{G})",
+        "pk(): Key origin start '[ character expected but not found, got 'a' instead",
+    ),
+    "origin-twice": (f"pk([aabbccdd]]{G})", "pk(): Multiple ']' characters found for a single pubkey"),
+    "path": (f"pk([aabbccdd/x]{G})", "pk(): Key path value 'x' is not a valid uint32"),
+    "path-range": (f"pk([aabbccdd/2147483648]{G})", "pk(): Key path value 2147483648 is out of range"),
+    "behind": (f"sh(pk({G}),1)", ""),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), MESSAGES.values(), ids=MESSAGES)
+def test_messages(text: str, message: str) -> None:
+    with pytest.raises(DescriptorError) as caught:
+        parse_descriptor(text, REGTEST)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"pkh({XPUB}/*)", f"tr({G[2:]},pk({G[2:]}))", f"wsh(and_v(v:pk({G}),older(1)))", f"tr(musig({G},{KEY2}))"],
+    ids=["xpub", "tree", "miniscript", "musig"],
+)
+def test_what_is_not_supported_is_said(text: str) -> None:
+    with pytest.raises(DescriptorError, match="not supported"):
+        parse_descriptor(text, REGTEST)
+
+
+INFERRED = {
+    "p2pk": (p2pk_script(bytes.fromhex(G)).hex(), f"pk({G})"),
+    "p2pk-hybrid": (p2pk_script(bytes.fromhex(G_HYBRID)).hex(), f"raw(41{G_HYBRID}ac)"),
+    "multisig": (multisig_script(1, [bytes.fromhex(G)]).hex(), f"multi(1,{G})"),
+    "p2pkh": ("76a914751e76e8199196d454941c45d1b3a323f1433bd688ac", "addr(1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH)"),
+    "p2tr": (f"5120{G[2:]}", f"rawtr({G[2:]})"),
+    "nulldata": ("6a0161", "raw(6a0161)"),
+    "empty": ("", "raw()"),
+    "anchor": ("51024e73", "addr(bc1pfeessrawgf)"),
+}
+
+
+@pytest.mark.parametrize(("script", "text"), INFERRED.values(), ids=INFERRED)
+def test_inferred_without_keys(script: str, text: str) -> None:
+    assert infer_descriptor(bytes.fromhex(script), main_params()) == f"{text}#{descriptor_checksum(text)}"
+
+
+def test_taproot_output_that_is_no_point_is_an_address() -> None:
+    script = b"\x51\x20" + b"\xff" * 32
+    assert infer_descriptor(script, main_params()).startswith("addr(bc1p")
