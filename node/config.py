@@ -12,19 +12,22 @@ from pathlib import Path
 
 from clarion.node.errors import ConfigError
 from clarion.node.options.chain_choice import CHAINS
-from clarion.node.options.deployment_values import (
-    Deployments,
-    read_deployments,
-    read_signet_challenge,
-    read_test_switches,
-)
 from clarion.node.options.load import Loaded, load_settings
 from clarion.node.options.option import Option
 from clarion.node.options.reader import OptionReader
 from clarion.node.options.service_options import ZMQ_TOPICS
 from clarion.node.options.settings import Settings, Value
+from clarion.node.options.test_switches import read_test_switches
 from clarion.node.options.values import check_port, read_amount, read_hex256, read_text
 from clarion.node.options.values import split_host_port as split_host_port
+from clarion.node.params.chain_params import (
+    ChainParams,
+    VersionBitsOptions,
+    parse_activation_heights,
+    parse_signet_challenge,
+    parse_vbparams,
+    select_params,
+)
 from clarion.node.primitives.ids import BlockHash
 from clarion.notifiers.zmq_address import DEFAULT_HWM, ZmqAddress, parse_zmq_address
 
@@ -75,8 +78,7 @@ class Config:
     load_block: tuple[Path, ...]
     mock_time: int
     test_activation_heights: Mapping[str, int]
-    vbparams: Mapping[str, tuple[int, int, int]]
-    """Deployment → (start time, timeout, minimal activation height)."""
+    vbparams: Mapping[str, VersionBitsOptions]
     signet_challenge: bytes | None
     test_switches: tuple[str, ...]
     """Values of -test: `bip94`, `addrman`, …"""
@@ -158,6 +160,18 @@ def load_config(
     return _build(loaded, OptionReader(loaded.settings))
 
 
+def params_of(config: Config) -> ChainParams:
+    """Return the parameters of the configured network, with the options that change them."""
+    return select_params(
+        config.chain,
+        signet_challenge=config.signet_challenge,
+        activation_heights=config.test_activation_heights,
+        vbparams=config.vbparams,
+        fastprune=config.fast_prune,
+        enforce_bip94="bip94" in config.test_switches,
+    )
+
+
 def create_directories(config: Config) -> None:
     """Make the data directory in the reference's shape. Raises ConfigError if that fails."""
     try:
@@ -181,7 +195,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
     chain_dir = loaded.datadir / CHAINS[loaded.chain].folder
     daemon = read.flag("daemon", False) or read.flag("daemonwait", False)
     check_block_index = read.settings.get("checkblockindex")
-    deployments = _deployments(loaded, read)
+    _check_test_only(loaded, read)
     return Config(
         settings=loaded.settings,
         chain=loaded.chain,
@@ -212,9 +226,9 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         stop_after_block_import=read.flag("stopafterblockimport", False),
         load_block=tuple(Path(os.path.abspath(name)) for name in read.texts("loadblock")),
         mock_time=read.number("mocktime", 0, 0),
-        test_activation_heights=deployments.heights,
-        vbparams=deployments.vbparams,
-        signet_challenge=read_signet_challenge(read.texts("signetchallenge")) if loaded.chain == "signet" else None,
+        test_activation_heights=parse_activation_heights(read.texts("testactivationheight")),
+        vbparams=parse_vbparams(read.texts("vbparams")),
+        signet_challenge=parse_signet_challenge(read.texts("signetchallenge")) if loaded.chain == "signet" else None,
         test_switches=read_test_switches(loaded.chain, read.texts("test")),
         block_max_weight=_block_max_weight(read),
         block_reserved_weight=_reserved_weight(read),
@@ -319,13 +333,10 @@ def _assume_valid(read: OptionReader) -> BlockHash | None:
     return BlockHash(number.to_bytes(32, "little"))
 
 
-def _deployments(loaded: Loaded, read: OptionReader) -> Deployments:
-    heights, vbparams = read.texts("testactivationheight"), read.texts("vbparams")
-    if loaded.chain == "main":
-        for name, given in (("testactivationheight", heights), ("vbparams", vbparams)):
-            if given:
-                raise ConfigError(f"The -{name} option may not be used on mainnet.")
-    return read_deployments(heights, vbparams)
+def _check_test_only(loaded: Loaded, read: OptionReader) -> None:
+    for name in ("testactivationheight", "vbparams"):
+        if loaded.chain == "main" and read.texts(name):
+            raise ConfigError(f"The -{name} option may not be used on mainnet.")
 
 
 def _block_max_weight(read: OptionReader) -> int:

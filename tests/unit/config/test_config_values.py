@@ -8,6 +8,7 @@ import pytest
 from clarion.node import config as config_module
 from clarion.node.config import Config, create_directories, load_config
 from clarion.node.errors import ConfigError
+from clarion.node.params.chain_params import VersionBitsOptions
 from clarion.notifiers.zmq_address import ZmqAddress
 
 
@@ -69,7 +70,7 @@ def test_hex_values(tmp_path: Path) -> None:
 def test_deployments(tmp_path: Path) -> None:
     config = load(tmp_path, "-regtest", "-testactivationheight=segwit@5", "-vbparams=testdummy:-1:99:3")
     assert config.test_activation_heights == {"segwit": 5}
-    assert config.vbparams == {"testdummy": (-1, 99, 3)}
+    assert config.vbparams == {"testdummy": VersionBitsOptions(-1, 99, 3)}
 
 
 def test_values_and_negation_by_name(tmp_path: Path) -> None:

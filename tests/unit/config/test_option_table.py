@@ -47,7 +47,9 @@ def test_help_text_shows_every_option() -> None:
     text = help_text(table, "1.2.3", debug=True)
     for option in table:
         assert option.help
-        assert (f"\n  -{option.name}{option.argument}\n" in text) is (option.category is not Category.HIDDEN), option.name
+        assert (f"\n  -{option.name}{option.argument}\n" in text) is (option.category is not Category.HIDDEN), (
+            option.name
+        )
     assert "-stopatheight" not in help_text(table, "1.2.3", debug=False)
 
 
