@@ -7,12 +7,12 @@ import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from clarion.node.app.storage import open_storage, params_of
+from clarion.node.app.storage import open_storage
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.manager import ChainManager
 from clarion.node.chain.service import ChainService
 from clarion.node.chain.state import ChainOptions
-from clarion.node.config import Config
+from clarion.node.config import Config, params_of
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import NULL_HASH
 from clarion.node.storage.directory_lock import DirectoryLock

@@ -16,7 +16,6 @@ from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.node_methods import NodeMethods
 from clarion.node.app.api import start_api
 from clarion.node.app.core import NodeCore
-from clarion.node.app.links import EventsHandle
 from clarion.node.app.storage import lock_data_directory
 from clarion.node.chain.loader import BlockLoader
 from clarion.node.config import Config
@@ -75,7 +74,7 @@ class Node:
                 config=self._config,
                 chain=core.chain,
                 clock=core.clock,
-                events=EventsHandle(core.events),
+                events=core.events,
                 started_at=self._started_at,
                 request_stop=self.request_stop,
                 last_event_seq=lambda: core.last_seq,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from clarion.node.chain.stores import ChainStores
 from clarion.node.config import Config, create_directories
-from clarion.node.params.chain_params import ChainParams, VersionBitsOptions, select_params
+from clarion.node.params.chain_params import ChainParams
 from clarion.node.storage.block_files import MAX_BLOCK_FILE_SIZE, BlockFiles
 from clarion.node.storage.database import Database, open_database
 from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
@@ -16,18 +16,6 @@ from clarion.node.storage.undo_files import UndoFiles
 
 FAST_PRUNE_FILE_SIZE = 0x10000
 """Size of block files with `-fastprune`, as in the reference."""
-
-
-def params_of(config: Config) -> ChainParams:
-    """Return the parameters of the configured network."""
-    return select_params(
-        config.chain,
-        signet_challenge=config.signet_challenge,
-        activation_heights=config.test_activation_heights,
-        vbparams={name: VersionBitsOptions(*numbers) for name, numbers in config.vbparams.items()},
-        fastprune=config.fast_prune,
-        enforce_bip94="bip94" in config.test_switches,
-    )
 
 
 @dataclass(frozen=True, slots=True)
