@@ -6,8 +6,13 @@ import random
 import pytest
 
 from clarion.node.primitives.hashes import hash160, sha256
-from clarion.node.primitives.script import p2sh_script, push_data, witness_script
+from clarion.node.primitives.opcodes import OP_1, OP_16, OP_EQUALVERIFY
+from clarion.node.primitives.script import iter_ops, p2sh_script, push_data, witness_script
+from clarion.node.script.checker import TransactionChecker
+from clarion.node.script.errors import ScriptFailure
 from clarion.node.script.flags import FLAGS_BY_NAME, MANDATORY_SCRIPT_VERIFY_FLAGS, is_valid_flag_combination
+from clarion.node.script.interpreter import eval_script
+from clarion.node.script.machine import SIGVERSION_WITNESS_V0
 from clarion.node.script.verify import verify_input
 from helpers.mutations import mutate, random_script
 from helpers.spends import TEMPLATES, VALUE, Spend, p2tr_script_path
@@ -52,6 +57,36 @@ def test_mutated_spends(template: str) -> None:
         if _differs(spend, flags):
             wrong.append((spend, flags))
     assert not wrong
+
+
+def _stack_check(stack: list[bytes]) -> bytes:
+    """Return a script that takes exactly these items off the stack and leaves true."""
+    equal_verify = bytes((OP_EQUALVERIFY,))
+    return b"".join(push_data(item) + equal_verify for item in reversed(stack)) + bytes((OP_1,))
+
+
+def test_what_scripts_leave_on_the_stack() -> None:
+    """The interpreter's final stack is written into the script: Core must find the same items."""
+    source = random.Random(_SEED)
+    checked, wrong = 0, []
+    for _ in range(_ROUNDS * 2):
+        script = random_script(source, source.choice([5, 10, 20]))
+        stack = [source.choice([b"", b"\x01", b"\x80", source.randbytes(source.randrange(6))]) for _ in range(8)]
+        items = tuple(stack)
+        checker = TransactionChecker(p2tr_script_path(b"").txdata, 0, VALUE)
+        try:
+            eval_script(stack, script, MANDATORY_SCRIPT_VERIFY_FLAGS, checker, SIGVERSION_WITNESS_V0)
+        except ScriptFailure:
+            continue
+        checked += 1
+        script += _stack_check(stack)
+        spend = Spend(witness_script(0, sha256(script)), witness=(*items, script))
+        if len([op for op in iter_ops(script) if op[0] > OP_16]) <= 201 and not _kernel_passes(
+            spend, MANDATORY_SCRIPT_VERIFY_FLAGS
+        ):
+            wrong.append(script.hex())
+    assert not wrong
+    assert checked > _ROUNDS // 10
 
 
 def _wrap(source: random.Random, kind: str, script: bytes) -> Spend:
