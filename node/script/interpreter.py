@@ -7,14 +7,17 @@ Never: what the other opcodes do (ops_*), or which scripts a spend runs (verify)
 from collections.abc import Callable
 
 from clarion.node.primitives import opcodes as op
-from clarion.node.primitives.script import encode_number, is_minimal_push
+from clarion.node.primitives.script import (
+    MAX_SCRIPT_ELEMENT_SIZE,
+    MAX_SCRIPT_SIZE,
+    encode_number,
+    is_minimal_push,
+)
 from clarion.node.script.checker import SignatureChecker
 from clarion.node.script.errors import ScriptError, ScriptFailure
 from clarion.node.script.flags import SCRIPT_VERIFY_CONST_SCRIPTCODE, SCRIPT_VERIFY_MINIMALIF
 from clarion.node.script.machine import (
     MAX_OPS_PER_SCRIPT,
-    MAX_SCRIPT_ELEMENT_SIZE,
-    MAX_SCRIPT_SIZE,
     MAX_STACK_SIZE,
     SIGVERSION_BASE,
     SIGVERSION_TAPSCRIPT,

@@ -5,19 +5,10 @@ Owns: the values that opcodes work on. Never: what the opcodes do.
 
 from typing import TYPE_CHECKING
 
-from clarion.node.primitives.script import MAX_PUBKEYS_PER_MULTISIG, MAX_SCRIPT_ELEMENT_SIZE, MAX_SCRIPT_SIZE
 from clarion.node.script.flags import SCRIPT_VERIFY_MINIMALDATA
 
 if TYPE_CHECKING:
     from clarion.node.script.checker import SignatureChecker
-
-__all__ = [
-    "MAX_OPS_PER_SCRIPT",
-    "MAX_PUBKEYS_PER_MULTISIG",
-    "MAX_SCRIPT_ELEMENT_SIZE",
-    "MAX_SCRIPT_SIZE",
-    "MAX_STACK_SIZE",
-]
 
 MAX_OPS_PER_SCRIPT = 201
 """Most operations above OP_16 in a script outside tapscript; a CHECKMULTISIG counts its keys too."""

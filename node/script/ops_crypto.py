@@ -8,7 +8,7 @@ from hashlib import sha1
 
 from clarion.node.primitives import opcodes as op
 from clarion.node.primitives.hashes import hash160, ripemd160, sha256, sha256d
-from clarion.node.primitives.script import encode_number, push_data
+from clarion.node.primitives.script import MAX_PUBKEYS_PER_MULTISIG, encode_number, push_data
 from clarion.node.script.checker import SEQUENCE_LOCKTIME_DISABLE_FLAG
 from clarion.node.script.encoding import check_pubkey_encoding, check_signature_encoding
 from clarion.node.script.errors import ScriptError, ScriptFailure
@@ -23,7 +23,6 @@ from clarion.node.script.flags import (
 from clarion.node.script.machine import (
     FALSE,
     MAX_OPS_PER_SCRIPT,
-    MAX_PUBKEYS_PER_MULTISIG,
     SIGVERSION_BASE,
     SIGVERSION_TAPSCRIPT,
     SIGVERSION_WITNESS_V0,

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from clarion.node.primitives.codec import compact_size, var_bytes
 from clarion.node.primitives.hashes import tagged_hash
-from clarion.node.primitives.script import p2pkh_script, read_op
+from clarion.node.primitives.script import MAX_SCRIPT_ELEMENT_SIZE, p2pkh_script, read_op
 from clarion.node.script.checker import SignatureChecker
 from clarion.node.script.errors import ScriptError, ScriptFailure
 from clarion.node.script.flags import (
@@ -19,7 +19,6 @@ from clarion.node.script.flags import (
 )
 from clarion.node.script.interpreter import eval_script
 from clarion.node.script.machine import (
-    MAX_SCRIPT_ELEMENT_SIZE,
     MAX_STACK_SIZE,
     SIGVERSION_TAPSCRIPT,
     SIGVERSION_WITNESS_V0,
