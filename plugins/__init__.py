@@ -1,1 +1,3 @@
-"""Hook specifications, the plugin manager and the bundled plugins."""
+"""Plugins: the hooks, who implements them, and what comes with the node. `hookimpl` marks a plugin's hooks."""
+
+from clarion.plugins.hookspecs import hookimpl as hookimpl

@@ -1,0 +1,142 @@
+"""The events process, seen from inside.
+
+Owns: the child's main loop, its ends of the pipes, and sending its log lines to the node. Never: outliving the node:
+it exits when its pipe closes.
+
+Messages, node to child: ("sync", id, seq), ("stop", timeout_s). Child to node: ("ready", descriptions),
+("failed", error), ("synced", id), ("told", positions), ("log", name, level, text), ("stopped",).
+"""
+
+import logging
+import multiprocessing.connection
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from typing import Any
+
+from clarion.node.errors import ClarionError, ConfigError
+from clarion.notifiers.engine import EventsEngine
+from clarion.notifiers.runner import EventsSetup
+
+_WAKE_READ_BYTES = 4096
+_REPORT_EVERY_S = 0.25
+_SWITCH_INTERVAL_S = 0.0005
+
+
+class Uplink:
+    """The child's way to speak to the node, from any thread. Silent once the node is gone."""
+
+    def __init__(self, connection: "Connection[Any, Any]") -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def send(self, *message: object) -> None:
+        """Send one message."""
+        try:
+            with self._lock:
+                self._connection.send(message)
+        except OSError:
+            pass  # the main loop sees the closed pipe and ends the process
+
+
+class UplinkLogHandler(logging.Handler):
+    """Hands log lines to the node, which alone writes debug.log."""
+
+    def __init__(self, uplink: Uplink) -> None:
+        super().__init__()
+        self._uplink = uplink
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send the line, with its traceback where it has one."""
+        self._uplink.send("log", record.name, record.levelno, self.format(record))
+
+
+class ProgressReport:
+    """Tells the node where the lanes are, at most a few times a second: there a new child starts after a crash."""
+
+    def __init__(self, uplink: Uplink) -> None:
+        self.engine: EventsEngine | None = None
+        self._uplink = uplink
+        self._next = 0.0
+
+    def __call__(self) -> None:
+        """Report, unless the last report is fresh."""
+        now = time.monotonic()
+        if now >= self._next and self.engine is not None:
+            self._next = now + _REPORT_EVERY_S
+            self._uplink.send("told", self.engine.positions())
+
+
+def run_child(
+    setup: EventsSetup,
+    start_at: int,
+    positions: Mapping[str, int],
+    log_level: int,
+    connection: "Connection[Any, Any]",
+    wake: "Connection[Any, Any]",
+) -> None:
+    """Be the events process until the node says stop or goes away."""
+    # The node stops its children itself; a Ctrl-C in the terminal reaches the whole process group.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # libzmq's calls let go of the interpreter lock; a plugin that computes would hold it for 5 ms each time:
+    # 4,000 sends a second, and 200,000 with this interval.
+    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    uplink = Uplink(connection)
+    logging.basicConfig(handlers=[UplinkLogHandler(uplink)], level=log_level, format="%(message)s", force=True)
+    try:
+        engine = _start_engine(setup, start_at, positions, uplink)
+    except Exception as error:
+        uplink.send("failed", _as_sent(error))
+        return
+    uplink.send("ready", engine.descriptions())
+    stop_timeout_s = _serve(engine, uplink, connection, wake)
+    if stop_timeout_s is not None:
+        engine.stop(stop_timeout_s)
+        uplink.send("told", engine.positions())
+        uplink.send("stopped")
+    # Lanes that hang, or a plugin's own threads, must not keep the process alive.
+    os._exit(0)
+
+
+def _start_engine(setup: EventsSetup, start_at: int, positions: Mapping[str, int], uplink: Uplink) -> EventsEngine:
+    notifiers = setup.build_notifiers(setup.config)
+    report = ProgressReport(uplink)
+    engine = EventsEngine(setup.open_source(setup.config), notifiers, start_at, positions, report)
+    report.engine = engine
+    engine.start()
+    return engine
+
+
+def _as_sent(error: Exception) -> Exception:
+    if isinstance(error, ClarionError):
+        return error
+    logging.getLogger(__name__).error("the events process can't start", exc_info=error)
+    return ConfigError(f"the events process can't start: {type(error).__name__}: {error}")
+
+
+def _serve(
+    engine: EventsEngine, uplink: Uplink, connection: "Connection[Any, Any]", wake: "Connection[Any, Any]"
+) -> float | None:
+    """Serve the node; return how long a stop may take, or None when the node is gone."""
+    while True:
+        ready = multiprocessing.connection.wait([connection, wake])
+        if wake in ready:
+            if not os.read(wake.fileno(), _WAKE_READ_BYTES):
+                return None
+            engine.wake()
+        if connection in ready:
+            try:
+                message = connection.recv()
+            except (EOFError, OSError, pickle.UnpicklingError):
+                return None
+            if message[0] == "stop":
+                return float(message[1])
+            _, request, seq = message
+            engine.wake()
+            engine.call_when_told(seq, lambda request=request: uplink.send("synced", request))  # type: ignore[misc]

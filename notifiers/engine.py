@@ -1,0 +1,116 @@
+"""Delivery as a whole: all lanes of a node, wherever they run.
+
+Owns: opening notifiers, waking, waiting for and stopping their lanes. Never: processes, plugins.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from clarion.node.errors import ConfigError
+from clarion.notifiers.feed import EventSource, Feed
+from clarion.notifiers.lane import Lane
+from clarion.notifiers.notifier import Notifier
+
+_log = logging.getLogger(__name__)
+
+Descriptions = dict[str, list[dict[str, object]]]
+"""By notifier's name, what it publishes where."""
+
+
+class EventsEngine:
+    """Tells every notifier what the log holds behind its position. All methods may be called from any thread."""
+
+    def __init__(
+        self,
+        source: EventSource,
+        notifiers: Sequence[Notifier],
+        start_at: int,
+        positions: Mapping[str, int] | None = None,
+        on_progress: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`start_at` is the last row that nobody needs to hear of any more; `positions` says otherwise by name.
+
+        `on_progress` is called on a lane's thread after each row that it told. Owns `source` from here on.
+        """
+        self._feed = Feed(source)
+        self._notifiers = list(notifiers)
+        self._on_progress = on_progress
+        self._lock = threading.Lock()
+        self._waiting: list[tuple[int, Callable[[], None]]] = []
+        at = positions or {}
+        self._lanes = [Lane(each, self._feed, at.get(each.name, start_at), self._progressed) for each in notifiers]
+        self._awaited = [lane for lane in self._lanes if lane.notifier.awaited]
+
+    def start(self) -> None:
+        """Open all notifiers, then start all lanes. Raises ConfigError, with everything closed again."""
+        names = [notifier.name for notifier in self._notifiers]
+        opened = []
+        try:
+            if len(set(names)) != len(names):
+                raise ConfigError(f"two notifiers have the same name: {', '.join(sorted(names))}")
+            for notifier in self._notifiers:
+                opened.append(notifier)
+                notifier.open()
+        except BaseException:
+            for notifier in opened:
+                notifier.close()
+            self._feed.close()
+            raise
+        for lane in self._lanes:
+            lane.start()
+
+    def wake(self) -> None:
+        """Say that rows have been committed. Does no I/O and never blocks."""
+        for lane in self._lanes:
+            lane.wake()
+
+    def call_when_told(self, seq: int, callback: Callable[[], None]) -> None:
+        """Call `callback` once every awaited notifier has been told row `seq`: at once, or later on a lane's thread."""
+        with self._lock:
+            if not self._told(seq):
+                self._waiting.append((seq, callback))
+                return
+        callback()
+
+    def positions(self) -> dict[str, int]:
+        """Return the last row that each notifier has been told, by name."""
+        return {lane.notifier.name: lane.position for lane in self._lanes}
+
+    def descriptions(self) -> Descriptions:
+        """Return what each notifier publishes where, by name."""
+        return {each.name: [dict(item) for item in each.describe()] for each in self._notifiers}
+
+    def stop(self, timeout_s: float) -> None:
+        """Tell the awaited notifiers what the log holds by now, let the others finish their row, close everything.
+
+        A lane that is not done in time is left behind: its thread is a daemon.
+        """
+        last_seq = self._feed.last_seq()
+        for lane in self._lanes:
+            lane.stop_at(last_seq if lane.notifier.awaited else 0)
+        deadline = time.monotonic() + timeout_s
+        stuck = []
+        for lane in self._lanes:
+            if not lane.join(max(0.0, deadline - time.monotonic())):
+                lane.abandon()
+                stuck.append(lane)
+        for lane in self._lanes:
+            if lane in stuck and not lane.join(0.2):
+                _log.error("%s: left behind at event %d of %d", lane.notifier.name, lane.position, last_seq)
+            else:
+                lane.notifier.close()
+        self._feed.close()
+
+    def _told(self, seq: int) -> bool:
+        return all(lane.position >= seq for lane in self._awaited)
+
+    def _progressed(self, lane: Lane) -> None:
+        if lane.notifier.awaited:
+            with self._lock:
+                ready = [entry for entry in self._waiting if self._told(entry[0])]
+                self._waiting = [entry for entry in self._waiting if entry not in ready]
+            for _, callback in ready:
+                callback()
+        self._on_progress()

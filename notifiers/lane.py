@@ -1,0 +1,98 @@
+"""Lanes: one thread and one position in the log for each notifier.
+
+Owns: reading on, telling, and trying again after a failure. Never: what is told.
+The log itself is the queue: a slow notifier falls behind in its own lane, holds a position and a batch of rows, and
+neither delays the others nor loses anything.
+"""
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+
+from clarion.node.errors import ClarionError
+from clarion.notifiers.feed import Feed, FeedEvent
+from clarion.notifiers.notifier import Notifier
+
+_log = logging.getLogger(__name__)
+
+BATCH = 64
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 5.0
+
+
+class Lane:
+    """Tells one notifier every row behind `position`, in order, until it is stopped."""
+
+    def __init__(self, notifier: Notifier, feed: Feed, position: int, on_progress: Callable[["Lane"], None]) -> None:
+        """`position` is the last row that was told before; `on_progress` is called on the lane's thread after a row."""
+        self.notifier = notifier
+        self.position = position
+        self._feed = feed
+        self._on_progress = on_progress
+        self._woken = threading.Event()
+        self._stop_at: int | None = None
+        self._abandoned = threading.Event()
+        self._pause_s = _FIRST_PAUSE_S
+        self._thread = threading.Thread(target=self._run, name=f"lane-{notifier.name}", daemon=True)
+
+    def start(self) -> None:
+        """Start telling."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Say that the log may have grown. Never blocks."""
+        self._woken.set()
+
+    def stop_at(self, seq: int) -> None:
+        """End the lane as soon as row `seq` has been told."""
+        self._stop_at = seq
+        self._woken.set()
+
+    def abandon(self) -> None:
+        """End the lane after the row that it is at, told or not."""
+        self._abandoned.set()
+        self._woken.set()
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait for the lane's end; whether it came in time."""
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    @property
+    def _is_done(self) -> bool:
+        return self._abandoned.is_set() or (self._stop_at is not None and self.position >= self._stop_at)
+
+    def _run(self) -> None:
+        while not self._is_done:
+            # Cleared before the read: a row that is committed behind the read sets it again.
+            self._woken.clear()
+            try:
+                events = self._feed.read(self.position, BATCH)
+            except ClarionError as error:
+                self._pause("can't read the event log", error)
+                continue
+            for event in events:
+                if self._is_done or not self._tell(event):
+                    break
+            if not events and not self._is_done:
+                self._woken.wait()
+
+    def _tell(self, event: FeedEvent) -> bool:
+        """Tell one row; whether the lane may go on to the next."""
+        try:
+            self.notifier.tell(event)
+        except Exception as error:
+            self._pause(f"event {event.row.seq} is not told yet", error)
+            return False
+        self.position = event.row.seq
+        self._pause_s = _FIRST_PAUSE_S
+        self._on_progress(self)
+        return True
+
+    def _pause(self, what: str, error: Exception) -> None:
+        trace = None if isinstance(error, ClarionError) else error
+        _log.error("%s: %s: %s", self.notifier.name, what, error, exc_info=trace)
+        # Wakes do not shorten it: new rows do not mend a broken disk or a broken plugin.
+        self._abandoned.wait(self._pause_s * random.uniform(0.8, 1.2))
+        self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)

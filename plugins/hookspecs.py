@@ -1,0 +1,48 @@
+"""The hooks that a plugin may implement.
+
+Owns: names, arguments and meaning of every hook. Never: calling them.
+An implementation takes any subset of a hook's arguments, by name. Observers run in the events process, each plugin on a
+thread of its own: they may block, they can't veto, and what they raise is logged and stops nobody else.
+"""
+
+from collections.abc import Iterable
+
+import pluggy
+
+from clarion.node.config import Config
+from clarion.node.events.events import BlockConnected, BlockDisconnected, TipChanged
+from clarion.node.options.option import Option
+from clarion.notifiers.notifier import Notifier
+
+PROJECT = "clarion"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def register_options() -> Iterable[Option]:  # type: ignore[empty-body]
+    """Return options to add to the command line and `bitcoin.conf`. Called before the configuration is read."""
+
+
+@hookspec
+def register_notifiers(config: Config) -> Iterable[Notifier]:  # type: ignore[empty-body]
+    """Return notifiers to be told every row of the event log. Called in the node and in the events process.
+
+    Only build them here: sockets and connections belong in `Notifier.open`. Raise ConfigError for wrong options.
+    """
+
+
+@hookspec
+def block_connected(event: BlockConnected) -> None:
+    """A block became the last of the active chain, durably. `event.block` holds its transactions."""
+
+
+@hookspec
+def block_disconnected(event: BlockDisconnected) -> None:
+    """The last block of the active chain was taken off, durably, with its transactions."""
+
+
+@hookspec
+def tip_changed(event: TipChanged) -> None:
+    """A step of the chain ended: the tip before it and the tip after it share `event.fork_hash`."""
