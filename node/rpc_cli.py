@@ -1,0 +1,310 @@
+"""The `clarion-cli` command: one RPC call from the command line, as Bitcoin Core's bitcoin-cli makes it.
+
+Owns: its options, the conversion of arguments, the call, what is printed and the exit status. Never: the methods.
+"""
+
+import base64
+import http.client
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import quote
+
+from clarion import __version__
+from clarion.node.errors import ClarionError, ConfigError
+from clarion.node.options.chain_choice import CHAINS
+from clarion.node.options.load import Loaded, load_settings
+from clarion.node.options.option import Category, Kind, Option
+from clarion.node.options.reader import OptionReader
+from clarion.node.options.values import check_port, split_host_port
+
+DEFAULT_TIMEOUT_S = 900
+RPC_IN_WARMUP = -28
+RETRY_S = 1.0
+
+_OPTIONS = (
+    ("named", "Pass named instead of positional arguments"),
+    ("rpcclienttimeout=<n>", "Seconds that a call may take, 0 for no limit (default: 900)"),
+    ("rpcconnect=<ip>", "Node to ask (default: 127.0.0.1)"),
+    ("rpcid=<id>", "Id of the request (default: 1)"),
+    ("rpcwait", "Wait for the node to start"),
+    ("rpcwaittimeout=<n>", "Seconds to wait for it, 0 for no limit (default: 0)"),
+    ("rpcwallet=<name>", "Ask at /wallet/<name>"),
+    ("stdin", "Read more arguments from standard input, one a line"),
+    ("stdinrpcpass", "Read the password from standard input's first line"),
+)
+# The node's table knows the others: it skips them in a bitcoin.conf that both programs share.
+_EXTRA = (Option("rpcid", Kind.TEXT, Category.HIDDEN, "Id of the request"),)
+
+
+class ConnectionFailed(Exception):
+    """The node can't be reached, or is still starting: -rpcwait tries again."""
+
+
+class CliError(Exception):
+    """What goes wrong on this side; told as `error: …`, status 1."""
+
+
+class _Number(str):
+    """A JSON number as it was written, so that amounts are printed as they came."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `clarion-cli` with `argv` (without the program's name) and return its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "-?", "-help", "--help"):
+        print(_help(), end="")
+        if arguments:
+            return 0
+        print("Error: too few parameters", file=sys.stderr)
+        return 1
+    if "-version" in arguments[:1] or "--version" in arguments[:1]:
+        print(f"Clarion RPC client version {__version__}")
+        return 0
+    try:
+        loaded = load_settings(arguments, {}, _EXTRA)
+    except ConfigError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    try:
+        return _run(loaded, OptionReader(loaded.settings))
+    except (CliError, ConnectionFailed, ClarionError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def script() -> NoReturn:
+    """Entry point for `python -m clarion.node.rpc_cli`."""
+    sys.exit(main())
+
+
+def _help() -> str:
+    lines = [
+        f"Clarion RPC client version {__version__}",
+        "",
+        "Usage:  clarion-cli [options] <command> [params]",
+        "or:     clarion-cli [options] -named <command> [name=value]...",
+        "or:     clarion-cli [options] help [command]",
+        "",
+        "Options (beside clarion's -datadir, -conf, -chain, -regtest, …, -rpcuser, -rpcpassword, -rpcport,",
+        "-rpccookiefile):",
+    ]
+    for name, text in _OPTIONS:
+        lines += ["", f"  -{name}", f"       {text}"]
+    return "\n".join(lines) + "\n"
+
+
+def _run(loaded: Loaded, read: OptionReader) -> int:
+    password = sys.stdin.readline().rstrip("\n") if read.flag("stdinrpcpass", False) else read.text("rpcpassword")
+    arguments = list(loaded.arguments)
+    if read.flag("stdin", False):
+        arguments += [line.rstrip("\n") for line in sys.stdin]
+    if not arguments:
+        raise CliError("too few parameters (need at least command)")
+    method, texts = arguments[0], arguments[1:]
+    params = convert_named(method, texts) if read.flag("named", False) else convert_positional(method, texts)
+    request = {"method": method, "params": params, "id": read.text("rpcid", "1"), "jsonrpc": "2.0"}
+    reply = _ask_patiently(_Caller(loaded, read, password), request, read)
+    error = reply.get("error")
+    if error is not None:
+        return _print_error(error)
+    result = reply.get("result")
+    if result is not None:
+        print(result if type(result) is str else pretty(result))
+    return 0
+
+
+def _print_error(error: Any) -> int:
+    if not isinstance(error, dict):
+        print(f"error: {pretty(error)}", file=sys.stderr)
+        return 1
+    lines = []
+    if error.get("code") is not None:
+        lines.append(f"error code: {error['code']}")
+    if isinstance(error.get("message"), str):
+        lines += ["error message:", error["message"]]
+    print("\n".join(lines), file=sys.stderr)
+    return abs(int(error.get("code") or 1)) & 0xFF
+
+
+def _ask_patiently(caller: "_Caller", request: dict[str, Any], read: OptionReader) -> dict[str, Any]:
+    """Make the call; with -rpcwait again and again until the node answers something other than -28."""
+    wait = read.flag("rpcwait", False)
+    limit = read.number("rpcwaittimeout", 0)
+    deadline = time.monotonic() + limit
+    while True:
+        try:
+            reply = caller.ask(request)
+            error = reply.get("error")
+            if wait and isinstance(error, dict) and error.get("code") == str(RPC_IN_WARMUP):
+                raise ConnectionFailed("server in warmup")
+            return reply
+        except ConnectionFailed as failure:
+            if not wait:
+                raise
+            if limit > 0 and time.monotonic() >= deadline:
+                raise ConnectionFailed(f"timeout on transient error: {failure}") from None
+            time.sleep(RETRY_S)
+
+
+class _Caller:
+    """Where to call and with which credentials; the cookie is read anew for each try."""
+
+    def __init__(self, loaded: Loaded, read: OptionReader, password: str) -> None:
+        self._loaded = loaded
+        self._read = read
+        self._password = password
+        try:
+            self.host, port = split_host_port(read.text("rpcconnect", "127.0.0.1"))
+        except ValueError:
+            raise CliError(f"Invalid port provided in -rpcconnect: {read.text('rpcconnect')}") from None
+        given = loaded.settings.get("rpcport")
+        if given is not None:
+            port = check_port("rpcport", given)
+        self.port = port if port is not None else CHAINS[loaded.chain].rpc_port
+        wallet = read.text("rpcwallet")
+        self._path = f"/wallet/{quote(wallet, safe='')}" if wallet else "/"
+
+    def _cookie(self) -> str | None:
+        folder = self._loaded.datadir / CHAINS[self._loaded.chain].folder
+        path = self._read.path("rpccookiefile", ".cookie", folder)
+        return _read_text(path) if path is not None else None
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply. Raises ConnectionFailed or CliError."""
+        cookie = None if self._password else self._cookie()
+        credentials = cookie or f"{self._read.text('rpcuser')}:{self._password}"
+        status, body = self._post(credentials, json.dumps(request).encode() + b"\n")
+        if status == 401:
+            raise CliError(f"Authorization failed: {self._blame(cookie)}")
+        if status == 503:
+            raise CliError(f"Server response: {body.decode(errors='replace')}")
+        if status >= 400 and status not in (400, 404, 500):
+            raise CliError(f"server returned HTTP error {status}")
+        if not body:
+            raise CliError("no response from server")
+        try:
+            reply = json.loads(body, parse_float=_Number, parse_int=_Number)
+        except ValueError:
+            raise CliError("couldn't parse reply from server") from None
+        if not isinstance(reply, dict) or not reply:
+            raise CliError("expected reply to have result, error and id properties")
+        return reply
+
+    def _blame(self, cookie: str | None) -> str:
+        if self._password:
+            reason = "Incorrect rpcuser or rpcpassword were specified."
+        elif cookie is None:
+            reason = "Failed to read cookie file and no rpcpassword was specified."
+        else:
+            reason = "Cookie file credentials were invalid and no rpcpassword was specified."
+        return f"{reason} Configuration file: ({self._loaded.conf_path or ''})"
+
+    def _post(self, credentials: str, body: bytes) -> tuple[int, bytes]:
+        limit = self._read.number("rpcclienttimeout", DEFAULT_TIMEOUT_S)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=limit if limit > 0 else None)
+        headers = {
+            "Content-Type": "application/json",
+            "Authorization": "Basic " + base64.b64encode(credentials.encode()).decode(),
+        }
+        try:
+            connection.request("POST", self._path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise ConnectionFailed(
+                f"Could not connect to the server {self.host}:{self.port} ({error})\n\nMake sure the clarion server is "
+                'running and that you are connecting to the correct RPC port.\nUse "clarion-cli -help" for more info.'
+            ) from None
+        finally:
+            connection.close()
+
+
+def _read_text(path: Path) -> str | None:
+    try:
+        return path.read_text().partition("\n")[0]
+    except OSError:
+        return None
+
+
+def _text_arguments(method: str) -> tuple[list[bool], dict[str, bool]]:
+    """Return, by position and by name, whether an argument of `method` is a text that is not parsed as JSON."""
+    from clarion.api.rpc import registry
+    from clarion.api.rpc.node_methods import load_methods
+
+    load_methods()
+    by_position: dict[int, bool] = {}
+    by_name: dict[str, bool] = {}
+    for name, position, argument, is_text in registry.argument_map():
+        if name == method:
+            by_position.setdefault(position, is_text)
+            by_name[argument] = is_text
+    return [by_position[i] for i in sorted(by_position)], by_name
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise CliError(f"Error parsing JSON: {text}") from None
+
+
+def convert_positional(method: str, texts: Sequence[str]) -> list[Any]:
+    """Return the params of a call; texts stay as they are, other arguments are JSON. Unknown ones are texts."""
+    # The table of methods takes longer to load than a small call: most calls have no arguments.
+    positions = _text_arguments(method)[0] if texts else []
+    return [text if i >= len(positions) or positions[i] else _parse_json(text) for i, text in enumerate(texts)]
+
+
+def convert_named(method: str, texts: Sequence[str]) -> dict[str, Any]:
+    """Return the params of a call with `-named`: name=value pairs, and `args` for what has no name."""
+    positions, names = _text_arguments(method)
+    params: dict[str, Any] = {}
+    args: list[Any] = []
+
+    def is_text(position: int) -> bool:
+        return position >= len(positions) or positions[position]
+
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if equals and name not in names and len(args) < len(positions):
+            # A JSON value or a text may hold an equals sign too, where no argument has such a name.
+            if is_text(len(args)):
+                args.append(text)
+                continue
+            try:
+                args.append(json.loads(text))
+                continue
+            except ValueError:
+                pass
+        if not equals:
+            args.append(text if is_text(len(args)) else _parse_json(text))
+        else:
+            params[name] = value if names.get(name, True) else _parse_json(value)
+    if args:
+        params["args"] = args
+    return params
+
+
+def pretty(value: Any, indent: int = 0) -> str:
+    """Return JSON as the reference prints it: two spaces a level, empty brackets on two lines."""
+    if isinstance(value, _Number):
+        return str(value)
+    if not isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    pad, inner = " " * indent, " " * (indent + 2)
+    if isinstance(value, dict):
+        items = [f"{inner}{json.dumps(k, ensure_ascii=False)}: {pretty(v, indent + 2)}" for k, v in value.items()]
+        opening, closing = "{", "}"
+    else:
+        items = [inner + pretty(item, indent + 2) for item in value]
+        opening, closing = "[", "]"
+    body = ",\n".join(items)
+    return f"{opening}\n{body}{chr(10) if body else ''}{pad}{closing}"
+
+
+if __name__ == "__main__":
+    script()
