@@ -47,6 +47,18 @@ def program() -> list[str]:
     return [str(Path(sys.executable).parent / "clarion")]
 
 
+def run_program(*arguments: str, timeout_s: float = 300) -> subprocess.CompletedProcess[str]:
+    """Run `clarion` to its end and return status and output."""
+    return subprocess.run(
+        [*program(), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
 class Node:
     """One node. `start` it, use it, `stop` it; `with Node(...) as node` does both."""
 
@@ -185,6 +197,7 @@ class Node:
         """Subscribe to `topics` (all five if none is named) on the node's endpoint until the block ends."""
         subscriber = Subscriber(self.zmq_address, topics or TOPICS)
         try:
+            subscriber.wait_connected()
             yield subscriber
         finally:
             subscriber.close()
@@ -200,7 +213,14 @@ class Subscriber:
         self._socket.setsockopt(zmq.LINGER, 0)
         for topic in topics:
             self._socket.setsockopt(zmq.SUBSCRIBE, topic.encode())
+        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
         self._socket.connect(address)
+
+    def wait_connected(self, timeout_s: float = 20) -> None:
+        """Wait until a publisher has answered; it knows the subscriptions a moment later."""
+        if not self._monitor.poll(int(timeout_s * 1000)):
+            raise AssertionError("nobody publishes there")
+        time.sleep(0.2)
 
     def receive(self, timeout_s: float = 10) -> tuple[str, bytes, int]:
         """Return (topic, body, counter) of the next message. Raises AssertionError if none comes in time."""
@@ -218,6 +238,8 @@ class Subscriber:
 
     def close(self) -> None:
         """Close the socket."""
+        self._socket.disable_monitor()
+        self._monitor.close(linger=0)
         self._socket.close()
         self._context.term()
 
