@@ -6,6 +6,7 @@ are given plain values.
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -251,7 +252,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         rpc_work_queue=max(1, read.number("rpcworkqueue", 64)),
         rpc_doc_check=read.flag("rpcdoccheck", False),
         deprecated_rpc=read.texts("deprecatedrpc"),
-        ua_comments=read.texts("uacomment"),
+        ua_comments=_ua_comments(read),
         api_workers=read.number("apiworkers", max(1, core_count() // 2), 0, 256),
         events_process=read.flag("eventsprocess", True),
         zmq_notifiers=_zmq_notifiers(read),
@@ -360,6 +361,14 @@ def _rpc_port(loaded: Loaded, read: OptionReader) -> int:
     if read.settings.get("port") is not None:
         check_port("port", read.text("port"))
     return CHAINS[loaded.chain].rpc_port if value is None else check_port("rpcport", value)
+
+
+def _ua_comments(read: OptionReader) -> tuple[str, ...]:
+    for comment in read.texts("uacomment"):
+        # A slash or bracket would let a comment forge the user agent's other parts (BIP14).
+        if not re.fullmatch(r"[A-Za-z0-9 .,;_?@-]*", comment):
+            raise ConfigError(f"User Agent comment ({comment}) contains unsafe characters.")
+    return read.texts("uacomment")
 
 
 def _host_ports(read: OptionReader, name: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 Owns: their answers. Never: connections.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from clarion import __version__
@@ -22,9 +23,9 @@ _NETWORKS = ("ipv4", "ipv6", "onion", "i2p", "cjdns")
 _REACHABLE = ("ipv4", "ipv6")
 
 
-def subversion(comments: list[str] | None = None) -> str:
+def subversion(comments: Sequence[str] = ()) -> str:
     """Return the user agent (BIP14); clients parse the version between the colon and the bracket."""
-    inner = "; ".join([f"Clarion:{__version__}", *(comments or [])])
+    inner = "; ".join([f"Clarion:{__version__}", *comments])
     return f"/Satoshi:31.0.0({inner})/"
 
 
@@ -100,7 +101,7 @@ def getnetworkinfo(ctx: NodeContext) -> dict[str, Any]:
     services = sum(bit for bit, _ in _SERVICES)
     return {
         "version": CORE_VERSION,
-        "subversion": subversion(),
+        "subversion": subversion(ctx.config.ua_comments),
         "protocolversion": PROTOCOL_VERSION,
         "localservices": f"{services:016x}",
         "localservicesnames": [name for _, name in _SERVICES],

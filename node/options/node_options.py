@@ -19,13 +19,13 @@ GENERAL = [
     Option("assumevalid", _HEX, _OPT, "Skip script checks of this block's ancestors (0: check all)", argument="=<hex>"),
     Option("blocknotify", _TEXT, _OPT, "Run <cmd> on a new tip; %s is its hash", argument="=<cmd>", effect=_LATER),
     Option("blocksdir", _PATH, _OPT, "Folder that holds blocks/", "data directory", argument="=<dir>"),
-    Option("blocksxor", _FLAG, _OPT, "Obfuscate new block files with a random key", "1"),
+    Option("blocksxor", _FLAG, _OPT, "Obfuscate new block files with a random key", "1", effect=_LATER),
     Option("coinstatsindex", _FLAG, _OPT, "Keep statistics of the coins at every height", "0", effect=_LATER),
     Option("conf", _PATH, _OPT, "Configuration file", "bitcoin.conf in the data directory", argument="=<file>"),
     Option("daemon", _FLAG, _OPT, "Run in the background", "0"),
     Option("daemonwait", _FLAG, _OPT, "Run in the background once the node has started", "0"),
     Option("datadir", _PATH, _OPT, "Data directory", "~/.clarion", argument="=<dir>", negatable=False),
-    Option("dbbatchsize", _NUM, _OPT, "Largest database batch in bytes", "33554432", debug_only=True),
+    Option("dbbatchsize", _NUM, _OPT, "Largest database batch in bytes", "33554432", debug_only=True, effect=_LATER),
     Option("dbcache", _NUM, _OPT, "Memory for caches of the database in MiB, at least 4", "450", argument="=<n>"),
     Option("debuglogfile", _PATH, _OPT, "Log file; -nodebuglogfile for none", "debug.log", argument="=<file>"),
     Option("includeconf", _PATH, _OPT, "One more file to read (in a file only)", argument="=<file>", multiple=True),
@@ -78,20 +78,40 @@ TESTING = [
     Option(
         "checkaddrman", _NUM, _DEBUG, "Check addrman every <n> operations", "0", "=<n>", debug_only=True, effect=_LATER
     ),
-    Option("checkblockindex", _NUM, _DEBUG, "Check the block index every <n> operations", "0", debug_only=True),
-    Option("checkblocks", _NUM, _DEBUG, "Blocks to verify at start, 0: all", "6", "=<n>", debug_only=True),
-    Option("checklevel", _NUM, _DEBUG, "How thoroughly, 0 to 4", "3", "=<n>", debug_only=True),
+    Option(
+        "checkblockindex",
+        _NUM,
+        _DEBUG,
+        "Check the block index every <n> operations",
+        "0",
+        debug_only=True,
+        effect=_LATER,
+    ),
+    Option(
+        "checkblocks", _NUM, _DEBUG, "Blocks to verify at start, 0: all", "6", "=<n>", debug_only=True, effect=_LATER
+    ),
+    Option("checklevel", _NUM, _DEBUG, "How thoroughly, 0 to 4", "3", "=<n>", debug_only=True, effect=_LATER),
     Option(
         "checkmempool", _NUM, _DEBUG, "Check the mempool every <n> changes", "0", "=<n>", debug_only=True, effect=_LATER
     ),
-    Option("deprecatedrpc", _TEXT, _DEBUG, "Allow a deprecated RPC", "", "=<method>", multiple=True, debug_only=True),
+    Option(
+        "deprecatedrpc",
+        _TEXT,
+        _DEBUG,
+        "Allow a deprecated RPC",
+        "",
+        "=<method>",
+        multiple=True,
+        debug_only=True,
+        effect=_LATER,
+    ),
     Option("fastprune", _FLAG, _DEBUG, "Small block files, for tests", "0", debug_only=True),
-    Option("maxsigcachesize", _NUM, _DEBUG, "MiB for the script cache", "32", "=<n>", debug_only=True),
+    Option("maxsigcachesize", _NUM, _DEBUG, "MiB for the script cache", "32", "=<n>", debug_only=True, effect=_LATER),
     Option("maxtipage", _NUM, _DEBUG, "Age in seconds of a tip in initial sync", "86400", "=<n>", debug_only=True),
     Option("mocktime", _NUM, _DEBUG, "Replace the clock by this Unix time", "0", "=<n>", debug_only=True),
     Option("printpriority", _FLAG, _DEBUG, "Log fee rates of mined transactions", "0", debug_only=True, effect=_LATER),
     Option("stopafterblockimport", _FLAG, _DEBUG, "Stop once blocks are loaded", "0", debug_only=True),
-    Option("stopatheight", _NUM, _DEBUG, "Stop at this height", "0", debug_only=True),
+    Option("stopatheight", _NUM, _DEBUG, "Stop at this height", "0", debug_only=True, effect=_LATER),
     Option(
         "test", _TEXT, _DEBUG, "Switches for tests: addrman, bip94", "", "=<option>", multiple=True, debug_only=True
     ),

@@ -3,7 +3,7 @@
 Owns: these rows of the options table. Never: their meaning.
 """
 
-from clarion.node.options.option import Category, Kind, Option
+from clarion.node.options.option import Category, Effect, Kind, Option
 
 _RPC, _ZMQ, _OWN, _DEBUG = Category.RPC, Category.ZMQ, Category.CLARION, Category.DEBUG_TEST
 _FLAG, _NUM, _TEXT, _PATH = Kind.FLAG, Kind.NUMBER, Kind.TEXT, Kind.PATH
@@ -36,7 +36,15 @@ RPC_OPTIONS = [
     ),
     Option("rpccookiefile", _PATH, _RPC, "File with the cookie; -norpccookiefile for none", ".cookie", "=<file>"),
     Option("rpccookieperms", _TEXT, _RPC, "Who may read it: owner, group or all", "owner", "=<who>"),
-    Option("rpcdoccheck", _FLAG, _RPC, "Check answers against their documentation", "0", debug_only=True),
+    Option(
+        "rpcdoccheck",
+        _FLAG,
+        _RPC,
+        "Check answers against their documentation",
+        "0",
+        debug_only=True,
+        effect=Effect.LATER,
+    ),
     Option("rpcpassword", _TEXT, _RPC, "Password", "", "=<pw>", sensitive=True),
     Option("rpcport", _NUM, _RPC, "Port", "8332, 18332, 48332, 38332, 18443", "=<port>", network_only=True),
     Option("rpcservertimeout", _NUM, _RPC, "Seconds until a silent client is dropped", "30", "=<n>", debug_only=True),

@@ -130,6 +130,7 @@ def test_directories_have_the_reference_shape(tmp_path: Path) -> None:
         ("-blocksdir=/absent", 'Specified blocks directory "/absent" does not exist.'),
         ("-vbparams=testdummy:0:1", "The -vbparams option may not be used on mainnet."),
         ("-test=bip94", "-test=<option> can only be used with regtest"),
+        ("-uacomment=a/b", "User Agent comment (a/b) contains unsafe characters."),
         ("-apiworkers=-1", "Invalid value for -apiworkers: -1 (at least 0 expected)"),
         ("-blockmaxweight=4000001", "Specified -blockmaxweight (4000001) exceeds consensus maximum block weight"),
     ],
