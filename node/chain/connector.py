@@ -13,7 +13,7 @@ from clarion.node.chain.journal import Journal
 from clarion.node.chain.script_policy import script_check_reason
 from clarion.node.chain.state import ChainState, ScriptChecker
 from clarion.node.chain.stores import ChainStores
-from clarion.node.consensus.bip30 import bip30_outpoints
+from clarion.node.consensus.bip30 import bip30_outpoints, bip30_violation, is_bip30_repeat
 from clarion.node.consensus.block_check import check_block
 from clarion.node.consensus.block_context import contextual_check_block, contextual_check_block_header
 from clarion.node.consensus.connect import (
@@ -90,7 +90,15 @@ class Connector:
         state = self._state
         coins = state.coins.fetch(prevouts_to_fetch(block))
         existing = state.coins.existing(bip30_outpoints(block, entry, state.params))
-        return connect_block(block, entry, state.params, coins, bip30_existing=existing), existing
+        try:
+            return connect_block(block, entry, state.params, coins, bip30_existing=existing), existing
+        except BlockInvalid:
+            # Where BIP34 makes the look-up needless, a block that is refused anyway still gets the reference's reason.
+            if not is_bip30_repeat(entry) and state.coins.existing(
+                bip30_outpoints(block, entry, state.params, exact=True)
+            ):
+                raise bip30_violation() from None
+            raise
 
     def _check_scripts(self, result: ConnectResult) -> None:
         if not result.script_jobs:
