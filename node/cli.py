@@ -77,14 +77,19 @@ def _node(arguments: list[str]) -> int:
             f"Command line contains unexpected token '{config.arguments[0]}', see clarion -help for a list of options."
         )
     _tell_warnings(config)
-    if config.daemon:
-        from clarion.node.daemon import detach
+    if not config.daemon:
+        from clarion.node.app import run_node
 
-        if not detach():
-            return EXIT_OK
+        return run_node(config)
+    from clarion.node.daemon import detach
+
+    on_ready = detach(str(config.debug_log_file or "the log"), wait=config.daemon_wait)
+    if on_ready is None:
+        return EXIT_OK
+    # Imported behind the fork: the program's libraries may start threads.
     from clarion.node.app import run_node
 
-    return run_node(config)
+    return run_node(config, on_ready)
 
 
 def _import(arguments: list[str]) -> int:

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from types import FrameType
 
@@ -29,8 +30,9 @@ logger = logging.getLogger(__name__)
 class Node:
     """A running node. `run` starts it, waits for a reason to stop, and stops it."""
 
-    def __init__(self, config: Config, log: Log, lock: DirectoryLock) -> None:
+    def __init__(self, config: Config, log: Log, lock: DirectoryLock, on_ready: Callable[[], None]) -> None:
         self._config = config
+        self._on_ready = on_ready
         self._lock = lock
         self._log = log
         self._started_at = time.monotonic()
@@ -82,6 +84,7 @@ class Node:
             )
         )
         self._say("Done loading")
+        self._on_ready()
 
     def _load_in_background(self, core: NodeCore) -> threading.Thread:
         def load() -> None:
@@ -122,9 +125,17 @@ class Node:
         self._stop.set()
 
 
-def run_node(config: Config) -> int:
-    """Run a node until it is told to stop and return its exit status. Raises ConfigError, in one line."""
+def run_node(config: Config, on_ready: Callable[[], None] = lambda: None) -> int:
+    """Run a node until it is told to stop and return its exit status. Raises ConfigError, in one line.
+
+    `on_ready` is called once clients are answered.
+    """
     # The lock comes before the log: a second node must not write into the first one's.
     lock = lock_data_directory(config)
     with Log(config) as log:
-        return Node(config, log, lock).run()
+        try:
+            return Node(config, log, lock, on_ready).run()
+        except ClarionError as error:
+            # The command line tells it too, but a node in the background has no terminal.
+            logger.error("%s", error)
+            raise

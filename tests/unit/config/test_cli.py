@@ -1,7 +1,10 @@
 """The `clarion` command: what it prints and with which status it ends, and what importing it costs."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -48,3 +51,25 @@ def test_import_is_light() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_daemonwait_tells_whether_the_node_started(tmp_path: Path) -> None:
+    conf = [f"-datadir={tmp_path}", "-regtest", "-daemonwait", "-server=0", "-par=1", "-eventsprocess=0"]
+    command = [sys.executable, "-m", "clarion.node.cli", *conf]
+    result = subprocess.run([*command, "-plugin=absent.module"], capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "Error during initialization" in result.stderr
+    assert "absent" in (tmp_path / "regtest" / "debug.log").read_text()
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (0, "Clarion starting\n")
+    os.kill(int((tmp_path / "regtest" / "clarion.pid").read_text()), signal.SIGTERM)
+    assert wait_for_text(tmp_path / "regtest" / "debug.log", "Shutdown: done")
+
+
+def wait_for_text(path: Path, text: str) -> bool:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if text in path.read_text():
+            return True
+        time.sleep(0.05)
+    return False
