@@ -3,6 +3,7 @@
 Owns: the composition and a client. Never: asserting.
 """
 
+import asyncio
 import json
 import time
 from decimal import Decimal
@@ -80,34 +81,42 @@ class ApiStack:
     def _stop(self) -> None:
         self.stopped = True
 
-    def client(self, user: str = USER, password: str = PASSWORD) -> httpx.AsyncClient:
-        """Return a client that sends the credentials."""
-        transport = httpx.ASGITransport(self.app)
-        return httpx.AsyncClient(transport=transport, base_url="http://node", auth=(user, password))
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send one request; `auth` is the right one by default."""
 
-    async def call(self, method: str, *params: Any, **named: Any) -> Any:
+        async def send() -> httpx.Response:
+            client_address = options.pop("client", ("127.0.0.1", 1))
+            transport = httpx.ASGITransport(self.app, client=client_address)
+            async with httpx.AsyncClient(transport=transport, base_url="http://node") as client:
+                return await client.request(method, path, **{"auth": (USER, PASSWORD), **options})
+
+        return asyncio.run(send())
+
+    def post(self, body: object, path: str = "/", **options: Any) -> httpx.Response:
+        """Send a JSON-RPC body: bytes as they are, anything else as JSON."""
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self.request("POST", path, content=content, **options)
+
+    def get(self, path: str) -> httpx.Response:
+        """Return the answer to a GET."""
+        return self.request("GET", path)
+
+    def call(self, method: str, *params: Any, **named: Any) -> Any:
         """Call a method and return the whole answer, numbers with a fraction as Decimal."""
-        body = {"id": 1, "method": method, "params": named or list(params)}
-        async with self.client() as client:
-            answer = await client.post("/", json=body)
+        answer = self.post({"id": 1, "method": method, "params": named or list(params)})
         return json.loads(answer.content, parse_float=Decimal)
 
-    async def result(self, method: str, *params: Any, **named: Any) -> Any:
+    def result(self, method: str, *params: Any, **named: Any) -> Any:
         """Call a method and return its result."""
-        answer = await self.call(method, *params, **named)
+        answer = self.call(method, *params, **named)
         assert answer["error"] is None, answer["error"]
         return answer["result"]
 
-    async def error(self, method: str, *params: Any, **named: Any) -> tuple[int, str]:
+    def error(self, method: str, *params: Any, **named: Any) -> tuple[int, str]:
         """Call a method and return the code and message of its error."""
-        error = (await self.call(method, *params, **named))["error"]
+        error = self.call(method, *params, **named)["error"]
         assert error is not None
         return error["code"], error["message"]
-
-    async def get(self, path: str) -> httpx.Response:
-        """Return the answer to a GET."""
-        async with self.client() as client:
-            return await client.get(path)
 
     def close(self) -> None:
         """End the chain thread and close the databases."""
