@@ -121,10 +121,10 @@ def free_tcp_address() -> str:
 class Subscriber:
     """A SUB socket of all topics at some addresses; a context manager."""
 
-    def __init__(self, *addresses: str, ipv6: bool = False) -> None:
+    def __init__(self, *addresses: str, ipv6: bool = False, hwm: int = 0) -> None:
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.SUB)
-        self._socket.set(zmq.RCVHWM, 0)
+        self._socket.set(zmq.RCVHWM, hwm)
         self._socket.set(zmq.IPV6, int(ipv6))
         self._socket.subscribe(b"")
         monitor = self._socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)

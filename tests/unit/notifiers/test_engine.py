@@ -1,0 +1,131 @@
+"""Lanes: order, retries, waiting, stopping."""
+
+import threading
+
+import pytest
+
+from clarion.node.errors import BlockFileError, ConfigError
+from clarion.notifiers import lane as lane_module
+from clarion.notifiers.engine import EventsEngine
+from clarion.notifiers.notifier import LoggedEvent
+from helpers.event_source import ListSource, RecordingNotifier, make_block, wait_until
+
+
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_module, "_FIRST_PAUSE_S", 0.01)
+
+
+def _source(blocks: int) -> ListSource:
+    source = ListSource()
+    for nonce in range(blocks):
+        source.connect(make_block(nonce))
+    return source
+
+
+def test_rows_behind_the_start_are_told_in_order_and_new_ones_after_a_wake() -> None:
+    source, notifier = _source(100), RecordingNotifier()
+    engine = EventsEngine(source, [notifier], 150)
+    engine.start()
+    wait_until(lambda: notifier.told == list(range(151, 201)))
+    source.connect(make_block(1000))
+    engine.wake()
+    wait_until(lambda: notifier.told[-2:] == [201, 202])
+    engine.stop(5)
+    assert (notifier.opened, notifier.closed, source.closed) == (1, 1, True)
+
+
+def test_positions_say_where_each_notifier_goes_on() -> None:
+    one, two = RecordingNotifier("one"), RecordingNotifier("two")
+    engine = EventsEngine(_source(2), [one, two], 4, {"one": 1})
+    engine.start()
+    wait_until(lambda: engine.positions() == {"one": 4, "two": 4})
+    engine.stop(5)
+    assert (one.told, two.told) == ([2, 3, 4], [])
+
+
+@pytest.mark.parametrize("error", [BlockFileError("gone"), ZeroDivisionError()])
+def test_failed_row_is_tried_again_and_never_skipped(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    failures = [error, error]
+
+    def fail_twice(event: LoggedEvent) -> None:
+        if event.row.seq == 2 and failures:
+            raise failures.pop()
+
+    notifier = RecordingNotifier(before=fail_twice)
+    engine = EventsEngine(_source(2), [notifier], 0)
+    engine.start()
+    wait_until(lambda: notifier.told == [1, 2, 3, 4])
+    engine.stop(5)
+    assert caplog.text.count("recorder: event 2 is not told yet") == 2
+
+
+def test_unreadable_log_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, notifier = _source(1), RecordingNotifier()
+    read, failures = source.read, [BlockFileError("disk")]
+
+    def fail_once(after_seq: int, limit: int) -> object:
+        if failures:
+            raise failures.pop()
+        return read(after_seq, limit)
+
+    monkeypatch.setattr(source, "read", fail_once)
+    engine = EventsEngine(source, [notifier], 0)
+    engine.start()
+    wait_until(lambda: notifier.told == [1, 2])
+    engine.stop(5)
+
+
+def test_callback_waits_for_all_awaited_notifiers() -> None:
+    gate, told = threading.Event(), threading.Event()
+    slow = RecordingNotifier("slow", lambda event: gate.wait() and None)
+    fast = RecordingNotifier("fast")
+    engine = EventsEngine(_source(1), [slow, fast], 0)
+    engine.start()
+    engine.call_when_told(2, told.set)
+    wait_until(lambda: fast.told == [1, 2])
+    assert not told.wait(0.05)
+    gate.set()
+    assert told.wait(5)
+    engine.stop(5)
+
+
+def test_stop_tells_awaited_notifiers_the_rest_and_leaves_the_others_where_they_are() -> None:
+    gate = threading.Event()
+    awaited = RecordingNotifier("awaited", lambda event: gate.wait() and None)
+    other = RecordingNotifier("other", lambda event: gate.wait() and None)
+    other.awaited = False
+    engine = EventsEngine(_source(3), [awaited, other], 0)
+    engine.start()
+    threading.Timer(0.05, gate.set).start()
+    engine.stop(5)
+    assert awaited.told == [1, 2, 3, 4, 5, 6]
+    assert other.told == [1]
+
+
+def test_stop_leaves_a_stuck_notifier_behind(caplog: pytest.LogCaptureFixture) -> None:
+    gate = threading.Event()
+    stuck = RecordingNotifier("stuck", lambda event: gate.wait() and None)
+    engine = EventsEngine(_source(1), [stuck], 0)
+    engine.start()
+    engine.stop(0.05)
+    assert "stuck: left behind at event 0 of 2" in caplog.text
+    assert stuck.closed == 0
+    gate.set()
+
+
+def test_failing_open_closes_what_was_opened() -> None:
+    good, bad, source = RecordingNotifier("good"), RecordingNotifier("bad"), _source(0)
+
+    def refuse() -> None:
+        raise ConfigError("no")
+
+    bad.open = refuse  # type: ignore[method-assign]
+    with pytest.raises(ConfigError, match="no"):
+        EventsEngine(source, [good, bad], 0).start()
+    assert (good.closed, bad.closed, source.closed) == (1, 1, True)
+
+
+def test_two_notifiers_of_one_name_are_refused() -> None:
+    with pytest.raises(ConfigError, match="same name: x, x"):
+        EventsEngine(_source(0), [RecordingNotifier("x"), RecordingNotifier("x")], 0).start()
