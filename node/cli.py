@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clarion.node.config import Config
+    from clarion.node.options.option import Option
 
 EXIT_OK = 0
 EXIT_FAILURE = 1
@@ -46,9 +47,11 @@ def _run(arguments: list[str]) -> int:
     from clarion import __version__
     from clarion.node.options.help_text import help_text
     from clarion.node.options.load import read_start
+    from clarion.plugins.options import plugin_options
 
     command, arguments = _take_command(arguments)
-    start = read_start(arguments, {})
+    extra = plugin_options(arguments)
+    start = read_start(arguments, {}, extra)
     given = start.settings.command_line
     if "version" in given:
         print(f"Clarion version {__version__}")
@@ -56,7 +59,7 @@ def _run(arguments: list[str]) -> int:
     if "help" in given or "help-debug" in given:
         print(help_text(start.table, __version__, debug="help-debug" in given), end="")
         return EXIT_OK
-    return _import(arguments) if command == "import" else _node(arguments)
+    return _import(arguments, extra) if command == "import" else _node(arguments, extra)
 
 
 def _take_command(arguments: list[str]) -> tuple[str, list[str]]:
@@ -67,11 +70,11 @@ def _take_command(arguments: list[str]) -> tuple[str, list[str]]:
     return "", arguments
 
 
-def _node(arguments: list[str]) -> int:
+def _node(arguments: list[str], extra: "list[Option]") -> int:
     from clarion.node.config import load_config
     from clarion.node.errors import ConfigError
 
-    config = load_config(arguments)
+    config = load_config(arguments, extra_options=extra)
     if config.arguments:
         raise ConfigError(
             f"Command line contains unexpected token '{config.arguments[0]}', see clarion -help for a list of options."
@@ -92,10 +95,10 @@ def _node(arguments: list[str]) -> int:
     return run_node(config, on_ready)
 
 
-def _import(arguments: list[str]) -> int:
+def _import(arguments: list[str], extra: "list[Option]") -> int:
     from clarion.node.errors import ConfigError
 
-    config, files = _import_config(arguments)
+    config, files = _import_config(arguments, extra)
     if not files:
         raise ConfigError("clarion import needs at least one file, see clarion -help")
     missing = next((path for path in files if not path.exists()), None)
@@ -107,7 +110,7 @@ def _import(arguments: list[str]) -> int:
     return run_import(config, files)
 
 
-def _import_config(arguments: list[str]) -> "tuple[Config, list[Path]]":
+def _import_config(arguments: list[str], extra: "list[Option]") -> "tuple[Config, list[Path]]":
     import dataclasses
     import os
     from pathlib import Path
@@ -117,7 +120,7 @@ def _import_config(arguments: list[str]) -> "tuple[Config, list[Path]]":
     # Files come behind the command, but options may follow them.
     options = [argument for argument in arguments if argument.startswith("-")]
     files = [Path(os.path.abspath(argument)) for argument in arguments if not argument.startswith("-")]
-    config = load_config(options)
+    config = load_config(options, extra_options=extra)
     if config.get("printtoconsole") is None:
         # The progress is what the terminal is for.
         config = dataclasses.replace(config, print_to_console=False)

@@ -84,6 +84,8 @@ class EventsProcess:
         self._syncs: dict[int, tuple[int, threading.Event]] = {}
         self._sync_ids = itertools.count(1)
         self._stopping = threading.Event()
+        self._ready = threading.Event()
+        self._failure: Exception | None = None
         self._reader = threading.Thread(target=self._supervise, name="events-process", daemon=True)
 
     @property
@@ -93,12 +95,17 @@ class EventsProcess:
         return child.process.pid if child is not None else None
 
     def start(self, from_seq: int) -> None:
-        """Start the child and wait until its notifiers are open. Raises ConfigError or PluginError."""
+        """Begin to start the child, which takes a while, and return at once."""
         self._start_at = from_seq
-        self._launch()
         self._reader.start()
         # multiprocessing's own exit handler waits for a child that ignores SIGTERM; this one runs before it.
         atexit.register(self._kill)
+
+    def wait_ready(self) -> None:
+        """Wait until the child's notifiers are open. Raises ConfigError or PluginError if that failed."""
+        self._ready.wait()
+        if self._failure is not None:
+            raise self._failure
 
     def wake(self, seq: int) -> None:
         """Put one byte into the wake pipe."""
@@ -176,7 +183,14 @@ class EventsProcess:
         return ("failed", ConfigError(f"the events process did not start within {_START_TIMEOUT_S:.0f} s"))
 
     def _supervise(self) -> None:
-        """Hear the child, and start a new one when it dies."""
+        """Start the child, hear it, and start a new one when it dies."""
+        try:
+            self._launch()
+        except Exception as error:
+            self._failure = error
+            return
+        finally:
+            self._ready.set()
         pause_s = _FIRST_PAUSE_S
         while True:
             if self._child is not None:

@@ -26,7 +26,13 @@ class EventsRunner(Protocol):
     """What the node knows of delivery. `start` first, `stop` last; the others may be called from any thread."""
 
     def start(self, from_seq: int) -> None:
-        """Start telling the rows behind `from_seq`. Raises ConfigError or PluginError if a notifier can't start."""
+        """Start to tell the rows behind `from_seq`; what is committed meanwhile is told when the start is done.
+
+        Raises ConfigError or PluginError if a notifier can't start, here or in `wait_ready`.
+        """
+
+    def wait_ready(self) -> None:
+        """Wait until every notifier is open. Raises ConfigError or PluginError if one can't start."""
 
     def wake(self, seq: int) -> None:
         """Say that the rows up to `seq` are durable. Cheap, never blocks: called by the chain thread."""
@@ -54,6 +60,9 @@ class InProcessEvents:
         engine = EventsEngine(self._setup.open_source(self._setup.config), notifiers, from_seq)
         engine.start()
         self._engine = engine
+
+    def wait_ready(self) -> None:
+        """Return: `start` did it all."""
 
     def wake(self, seq: int) -> None:
         """Wake the lanes, which look into the log themselves."""

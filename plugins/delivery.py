@@ -4,6 +4,7 @@ Owns: the two functions that start delivery, importable by name so that another 
 """
 
 from clarion.node.config import Config
+from clarion.node.storage.location import Backend, locate
 from clarion.notifiers.notifier import Notifier
 from clarion.notifiers.process import EventsProcess
 from clarion.notifiers.runner import EventsRunner, EventsSetup, InProcessEvents
@@ -26,6 +27,11 @@ def make_events_runner(config: Config) -> EventsRunner:
     Raises PluginError or ConfigError, so that a wrong plugin is named before anything has started.
     """
     setup = EventsSetup(config, open_source, build_notifiers)
-    if config.events_process and build_notifiers(config):
+    if build_notifiers(config) and config.events_process and not is_in_memory(config):
         return EventsProcess(setup)
     return InProcessEvents(setup)
+
+
+def is_in_memory(config: Config) -> bool:
+    """Whether the databases are in this process's memory, where no other process can read the log."""
+    return locate(config.database_url, config.chain_dir).backend is Backend.SQLITE_MEMORY

@@ -63,6 +63,10 @@ class NodeCore:
         `say` hears what is being done, in the words of the reference's start-up messages.
         """
         config = self.config
+        # Events from here on are news, those of a crash recovery among them; the ones before were told before.
+        # Starting takes a while, so it runs beside the rest; what is committed meanwhile is told when it is done.
+        self.events.start(self.last_seq)
+        self._cleanup.callback(self.events.stop)
         say("Starting script verification…")
         checker = make_check_queue(config.par, config.par_batch, config.check_queue)
         self._cleanup.callback(checker.close)
@@ -70,15 +74,13 @@ class NodeCore:
         self.manager = ChainManager(
             self.params, self.storage.stores, checker, chain_options(config, self.params), self.clock
         )
-        # Events from here on are news, those of a crash recovery among them; the ones before were told before.
-        self.events.start(self.last_seq)
-        self._cleanup.callback(self.events.stop)
         self.manager.journal.on_commit = self.events.wake
         self.chain = ChainService(self.manager, self._on_fatal)
         self.chain.start()
         self._cleanup.callback(self.chain.stop)
         say("Loading block index…")
         self.chain.submit(self.manager.load).result()
+        self.events.wait_ready()
 
     def stop(self) -> None:
         """Finish the work at hand, commit, tell what is durable, close everything."""
