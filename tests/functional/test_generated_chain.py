@@ -28,6 +28,7 @@ def badly_signed_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def load(folder: Path, source: Path, *options: str) -> tuple[int, str]:
     """Import the file into a new data directory and return (status, standard error)."""
+    folder.mkdir(exist_ok=True)
     done = run_program("import", str(source), "-regtest", f"-datadir={folder}", *options)
     return done.returncode, done.stderr
 

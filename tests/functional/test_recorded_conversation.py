@@ -11,7 +11,17 @@ from helpers.shared import PROJECT_ROOT, shared_path
 
 ANSWER = re.compile(r"^(.+?) +(\d+)/(\d+)$", re.MULTILINE)
 RIGHT = (
+    "getbestblockhash",
+    "getblock",
+    "getblockchaininfo",
+    "getchaintips",
+    "getdifficulty",
+    "gettxout",
+    "scantxoutset",
+    "setmocktime",
     "submitblock",
+    "submitheader",
+    "validateaddress",
     "invalidateblock",
     "reconsiderblock",
     "getblockhash",

@@ -154,10 +154,13 @@ class Node:
         self.process.kill()
         self.process.wait()
 
+    def cookie(self) -> str:
+        """Return the cookie, `user:password`. Raises OSError while there is none."""
+        return (self.chain_dir / ".cookie").read_text()
+
     def authorization(self) -> str:
         """Return the Authorization header of the cookie. Raises OSError while there is none."""
-        cookie = (self.chain_dir / ".cookie").read_bytes()
-        return "Basic " + base64.b64encode(cookie).decode()
+        return "Basic " + base64.b64encode(self.cookie().encode()).decode()
 
     def request(
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
