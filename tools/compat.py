@@ -60,10 +60,10 @@ class MessageCheck:
 
     def _gaps(self, got: list[Message]) -> Iterator[str]:
         for topic, _, counter in got:
-            expected: int = self._counters.get(topic, counter)
-            if counter != expected:
-                yield f"zmq: {topic} {counter} follows {expected - 1}"
-            self._counters[topic] = counter + 1
+            last = self._counters.get(topic, counter - 1)
+            if counter != last + 1:
+                yield f"zmq: {topic} {counter} follows {last}"
+            self._counters[topic] = counter
 
 
 def play(tape: Path, arguments: argparse.Namespace) -> tuple[Counter[str], Counter[str]]:

@@ -10,6 +10,7 @@ Prints one line a test and a summary; exits 1 when a test failed. The logs of fa
 import argparse
 import configparser
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from pathlib import Path
 
 SKIPPED = 77  # the harness's exit status of a test that can't run here
 PARTS = ("ENABLE_BITCOIND", "ENABLE_CLI", "ENABLE_ZMQ")  # what the harness may expect: no wallet, no GUI, no IPC
+RAISED = re.compile(r"^[\w.]*(Error|Exception)\b")  # the last line of a traceback
 SCRIPTS = Path(sys.executable).parent
 
 
@@ -73,7 +75,7 @@ def run_test(tree: Path, config: Path, name: str, seed: int, timeout_s: int) -> 
     if status == SKIPPED:
         return "skipped", next((line for line in reversed(lines) if "Skipped" in line), lines[-1])
     if status:
-        return "failed", next((line for line in reversed(lines) if "Error" in line), lines[-1])
+        return "failed", next((line for line in reversed(lines) if RAISED.match(line.strip())), lines[-1])
     shutil.rmtree(work, ignore_errors=True)
     return "passed", ""
 
