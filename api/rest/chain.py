@@ -1,9 +1,10 @@
-"""REST answers about the chain: headers, blockhashbyheight, chaininfo, mempool/info.
+"""REST answers about the chain: headers, blockhashbyheight, chaininfo, mempool.
 
 Owns: their statuses and texts. Never: rendering.
 """
 
 import re
+from collections.abc import Sequence
 
 import orjson
 
@@ -75,10 +76,10 @@ def block_hash_by_height(ctx: ReaderContext, request: RestRequest) -> RestAnswer
     raise format_error()
 
 
-def _node_answer(ctx: ReaderContext, request: RestRequest, method: str) -> RestAnswer:
+def _node_answer(ctx: ReaderContext, request: RestRequest, method: str, params: Sequence[bool] = ()) -> RestAnswer:
     if request.format != "json":
         raise format_error("json")
-    return json_answer(ctx.node.call_raw(method, []))
+    return json_answer(ctx.node.call_raw(method, params))
 
 
 def chain_info(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
@@ -86,16 +87,31 @@ def chain_info(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
     return _node_answer(ctx, request, "getblockchaininfo")
 
 
-def mempool_info(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
-    """Answer /rest/mempool/info.json: what getmempoolinfo answers."""
-    if request.param != "info":
+def mempool(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
+    """Answer /rest/mempool/info.json and contents.json: what getmempoolinfo and getrawmempool answer."""
+    if request.param == "info":
+        return _node_answer(ctx, request, "getmempoolinfo")
+    if request.param != "contents":
         raise RestError(400, "Invalid URI format. Expected /rest/mempool/<info|contents>.json")
-    return _node_answer(ctx, request, "getmempoolinfo")
+    if request.format != "json":
+        raise format_error("json")
+    verbose, sequence = _query_flag(request, "verbose", "true"), _query_flag(request, "mempool_sequence", "false")
+    if verbose and sequence:
+        raise RestError(400, 'Verbose results cannot contain mempool sequence values. (hint: set "verbose=false")')
+    return _node_answer(ctx, request, "getrawmempool", [verbose, sequence])
+
+
+def _query_flag(request: RestRequest, name: str, default: str) -> bool:
+    given = request.query_value(name)
+    value = default if given is None else given
+    if value not in ("true", "false"):
+        raise RestError(400, f'The "{name}" query parameter must be either "true" or "false".')
+    return value == "true"
 
 
 ROUTES = (
     RestRoute("/rest/chaininfo", chain_info, always),
-    RestRoute("/rest/mempool/", mempool_info, always),
+    RestRoute("/rest/mempool/", mempool, always),
     RestRoute("/rest/headers/", headers, json_only),
     RestRoute("/rest/blockhashbyheight/", block_hash_by_height),
 )

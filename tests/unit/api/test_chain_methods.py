@@ -174,3 +174,10 @@ def test_network_and_mempool_are_quiet(stack: ApiStack) -> None:
     assert stack.result("getpeerinfo") == []
     assert stack.result("getmempoolinfo")["minrelaytxfee"] == Decimal("0.00000100")
     assert stack.result("getindexinfo") == {}
+
+
+def test_empty_mempool(stack: ApiStack) -> None:
+    assert stack.result("getrawmempool") == []
+    assert stack.result("getrawmempool", True) == {}
+    assert stack.result("getrawmempool", False, True) == {"txids": [], "mempool_sequence": 1}
+    assert stack.error("getrawmempool", True, True)[0] == -8

@@ -43,6 +43,17 @@ def tip(stack: ApiStack) -> str:
         ("blockhashbyheight/a%22b.json", 400, "Invalid height: a%22b\r\n"),
         ("blockhashbyheight/1", 404, FORMATS),
         ("chaininfo.bin", 404, "output format not found (available: json)\r\n"),
+        ("mempool/contents.bin", 404, "output format not found (available: json)\r\n"),
+        (
+            "mempool/contents.json?verbose=x",
+            400,
+            'The "verbose" query parameter must be either "true" or "false".\r\n',
+        ),
+        (
+            "mempool/contents.json?mempool_sequence=true",
+            400,
+            'Verbose results cannot contain mempool sequence values. (hint: set "verbose=false")\r\n',
+        ),
         ("mempool/nosuch.json", 400, "Invalid URI format. Expected /rest/mempool/<info|contents>.json\r\n"),
     ],
 )
@@ -111,3 +122,5 @@ def test_missing_files(own_stack: ApiStack) -> None:
 def test_info_paths_are_those_of_the_methods(stack: ApiStack) -> None:
     assert stack.get("/rest/chaininfo.json").json().keys() == stack.result("getblockchaininfo").keys()
     assert stack.get("/rest/mempool/info.json").json()["loaded"] is True
+    assert stack.get("/rest/mempool/contents.json").json() == {}
+    assert stack.get("/rest/mempool/contents.json?verbose=false").json() == []
