@@ -16,6 +16,7 @@ from clarion.plugins.observers import PluginObserver, observed_hooks
 def build_notifiers(config: Config) -> list[Notifier]:
     """Return everything that wants to be told. Opens nothing. Raises PluginError or ConfigError."""
     plugins = load_plugins(config.plugins, config.disabled_plugins)
+    plugins.configure(config)
     notifiers: list[Notifier] = [notifier for _, notifier in plugins.collect("register_notifiers", config=config)]
     observing = [name for name in plugins.names if observed_hooks(plugins, name)]
     return notifiers + [PluginObserver(plugins, name) for name in observing]

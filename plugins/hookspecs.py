@@ -26,6 +26,14 @@ def register_options() -> Iterable[Option]:  # type: ignore[empty-body]
 
 
 @hookspec
+def configure(config: Config) -> None:
+    """The configuration was read. Called once, before all hooks that follow, in the node and in the events process.
+
+    Raise ConfigError for wrong options: the node does not start, and shows its text.
+    """
+
+
+@hookspec
 def register_notifiers(config: Config) -> Iterable[Notifier]:  # type: ignore[empty-body]
     """Return notifiers to be told every row of the event log. Called in the node and in the events process.
 

@@ -7,11 +7,13 @@ import difflib
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import pluggy
 
+from clarion.node.config import Config
 from clarion.node.errors import ClarionError, PluginError
 from clarion.node.options.option import Option
 from clarion.plugins import hookspecs
@@ -75,15 +77,17 @@ class Plugins:
         start, where the operator can mend it.
         """
         for name in self.names:
-            try:
+            with _at_start(name, hook):
                 items = self.call_one(name, hook, **arguments)
                 found = list(items) if isinstance(items, Iterable) else []
-            except ClarionError:
-                raise
-            except Exception as error:
-                raise PluginError(f"plugin {name}: {hook} failed: {type(error).__name__}: {error}") from error
             for item in found:
                 yield name, item
+
+    def configure(self, config: Config) -> None:
+        """Give every plugin the configuration. Raises PluginError, or the ConfigError that a plugin raises."""
+        for name in self.names:
+            with _at_start(name, "configure"):
+                self.call_one(name, "configure", config=config)
 
     def options(self) -> list[Option]:
         """Return the options that plugins add. Raises PluginError."""
@@ -108,6 +112,17 @@ def load_plugins(paths: Iterable[str] = (), disabled: Iterable[str] = ()) -> Plu
         if name not in left_out:
             plugins.add(name, _import(name, load))
     return plugins
+
+
+@contextmanager
+def _at_start(name: str, hook: str) -> Iterator[None]:
+    """Name the plugin in whatever it raises, except for errors that are told as they are."""
+    try:
+        yield
+    except ClarionError:
+        raise
+    except Exception as error:
+        raise PluginError(f"plugin {name}: {hook} failed: {type(error).__name__}: {error}") from error
 
 
 def _found(paths: Iterable[str]) -> Iterator[tuple[str, Callable[[], object]]]:

@@ -105,6 +105,24 @@ def test_failing_registration_stops_the_start(plugin: type, error: type[Exceptio
     assert str(caught.value) == words
 
 
+class Configured:
+    """Keeps what it is given."""
+
+    given: object = None
+
+    @hookimpl
+    def configure(self, config: object) -> None:
+        """Keep it."""
+        self.given = config
+
+
+def test_every_plugin_gets_the_configuration() -> None:
+    plugins, one = Plugins(), Configured()
+    plugins.add("one", one)
+    plugins.configure("the configuration")  # type: ignore[arg-type]
+    assert one.given == "the configuration"
+
+
 def test_each_call_makes_its_own_manager() -> None:
     load_plugins().add("p", WithOption)
     assert "p" not in load_plugins().names
