@@ -240,6 +240,8 @@ def _text_arguments(method: str) -> tuple[list[bool], dict[str, bool]]:
     by_name: dict[str, bool] = {}
     for name, position, argument, is_text in registry.argument_map():
         if name == method:
+            # The two echoes are declared alike; that this one parses its arguments is the client's affair.
+            is_text = is_text and method != "echojson"
             by_position.setdefault(position, is_text)
             by_name[argument] = is_text
     return [by_position[i] for i in sorted(by_position)], by_name

@@ -102,7 +102,6 @@ def getrpcinfo(ctx: ReaderContext) -> dict[str, Any]:
 
 
 _ECHO_ARGS = [Arg(f"arg{i}", ArgType.STR, unchecked=True) for i in range(10)]
-_ECHO_JSON_ARGS = [Arg(f"arg{i}", ArgType.OBJ, unchecked=True) for i in range(10)]
 
 
 def _echo(ctx: ReaderContext, params: Sequence[Any]) -> Sequence[Any]:
@@ -129,7 +128,7 @@ rpc_method(
     category="hidden",
     where=READER,
     description=_ECHO_TEXT + " A command line parses the arguments as JSON.",
-    args=_ECHO_JSON_ARGS,
+    args=_ECHO_ARGS,
     results=Result(ResultType.ANY),
     examples=(),
     variadic=True,

@@ -27,7 +27,7 @@ _SCRIPT_TYPES = (
     "validateaddress",
     category="util",
     where=READER,
-    description="Says whether a text is an address of this network, and what kind.",
+    description="Return information about the given bitcoin address. Says whether it is one of this network.",
     args=[Arg("address", ArgType.STR, "The text", required=True)],
     results=Result(
         _T.OBJ,
