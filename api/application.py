@@ -3,6 +3,7 @@
 Owns: which path leads where, and what is refused before any path is looked at. Never: the answers.
 """
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -17,6 +18,8 @@ from clarion.api.rest.endpoint import RestEndpoint
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc_endpoint import RpcEndpoint
 from clarion.api.settings import ApiSettings
+
+_log = logging.getLogger("clarion.http")
 
 _METHODS = frozenset({"GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"})
 
@@ -68,6 +71,10 @@ class Gate:
             self._open += 1
             try:
                 await self._app(scope, receive, send)
+            except Exception as error:
+                # Nothing has been sent yet where our own code fails: answers go out whole.
+                _log.exception("Unexpected error while processing request for '%s'", scope["path"])
+                await send_answer(send, 500, f"{type(error).__name__}: {error}".encode("utf-8", "replace"))
             finally:
                 self._open -= 1
 

@@ -5,6 +5,7 @@ authentication, methods.
 """
 
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.parse import type_mismatch
 from clarion.api.rpc.registry import Params
 from clarion.node.errors import RpcError
+
+_log = logging.getLogger("clarion.rpc")
 
 Execute = Callable[[str, Params], Awaitable[Any]]
 """Runs a method and returns a value that orjson encodes. Raises RpcError."""
@@ -46,8 +49,8 @@ class _Request:
     def is_notification(self) -> bool:
         return self.v2 and not self.has_id
 
-    def parse(self, value: Any) -> None:
-        """Read one call. Raises RpcError -32600."""
+    def parse(self, value: Any, user: str) -> None:
+        """Read one call of `user`. Raises RpcError -32600."""
         if not isinstance(value, dict):
             raise _invalid("Invalid Request object")
         # The id comes first, so that every later error carries it.
@@ -71,6 +74,9 @@ class _Request:
         if params is not None and not isinstance(params, list | dict):
             raise _invalid("Params must be an array or object")
         self.params = [] if params is None else params
+        if _log.isEnabledFor(logging.DEBUG):
+            shown = "" if self.id is None else self.id
+            _log.debug("ThreadRPCServer method=%s user=%s id=%s", method, user, shown)
 
     def result(self, result: Any) -> dict[str, Any]:
         reply: dict[str, Any] = {"jsonrpc": "2.0"} if self.v2 else {}
@@ -157,21 +163,21 @@ async def answer(body: bytes, user: str, whitelist: Whitelist, execute: Execute)
     if allowed is not None and user not in whitelist.users:
         return Reply(403)
     if isinstance(value, dict):
-        return await _single(request, value, body, allowed, execute)
+        return await _single(request, value, body, user, allowed, execute)
     if not isinstance(value, list):
         return _failure(request, RpcError(RpcCode.PARSE_ERROR, "Top-level object parse error"))
     if allowed is not None:
         refused = _check_batch(request, value, allowed)
         if refused is not None:
             return refused
-    return await _batch(request, value, execute)
+    return await _batch(request, value, user, execute)
 
 
 async def _single(
-    request: _Request, value: dict[str, Any], body: bytes, allowed: frozenset[str] | None, execute: Execute
+    request: _Request, value: dict[str, Any], body: bytes, user: str, allowed: frozenset[str] | None, execute: Execute
 ) -> Reply:
     try:
-        request.parse(value)
+        request.parse(value, user)
         if allowed is not None and request.method not in allowed:
             return Reply(403)
         if isinstance(request.params, dict):
@@ -209,12 +215,12 @@ def _check_batch(request: _Request, calls: list[Any], allowed: frozenset[str]) -
     return None
 
 
-async def _batch(request: _Request, calls: list[Any], execute: Execute) -> Reply:
+async def _batch(request: _Request, calls: list[Any], user: str, execute: Execute) -> Reply:
     """Answer the members one after the other; each has a snapshot of its own, and errors are always HTTP 200."""
     replies = []
     for call in calls:
         try:
-            request.parse(call)
+            request.parse(call, user)
             reply = request.result(await execute(request.method, request.params))
         except RpcError as error:
             reply = request.error(error)

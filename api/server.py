@@ -5,6 +5,7 @@ Owns: uvicorn's settings and its life in an event loop. Never: processes, the ap
 
 import asyncio
 import contextlib
+import logging
 import socket
 import threading
 from collections.abc import Sequence
@@ -19,6 +20,14 @@ from clarion.node.storage.chain_reader import ChainReader
 
 GRACE_S = 30
 """A stop waits this long for open requests."""
+
+
+class _ToClarion(logging.Handler):
+    """Hands uvicorn's lines to our log. What it warns of are clients that speak no HTTP: that is for debugging."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = logging.DEBUG if record.levelno <= logging.WARNING else record.levelno
+        logging.getLogger("clarion.http").log(level, "%s", self.format(record))
 
 
 class _Server(uvicorn.Server):
@@ -56,6 +65,9 @@ class ApiServer:
             timeout_keep_alive=settings.rpc_server_timeout_s,
             timeout_graceful_shutdown=GRACE_S,
         )
+        uvicorn_log = logging.getLogger("uvicorn")
+        uvicorn_log.handlers = [_ToClarion()]
+        uvicorn_log.propagate = False
         self._server = _Server(config)
         self._stop_asked = threading.Event()
 

@@ -1,33 +1,61 @@
 """An API worker process.
 
-Owns: its entry point, and its end: when told, and when the pipe to its parent closes. Never: starting it.
+Owns: its entry point, its log lines' way to the node, and its end: when told, and when the pipe to its parent closes.
+Never: starting it.
+
+Messages, node to worker: ("levels", {logger: level}), ("stop",). Worker to node: ("log", name, level, text).
 """
 
 import contextlib
+import logging
 import signal
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from clarion.api.settings import ApiSettings
 
+LOGGERS = ("clarion", "clarion.http", "clarion.rpc")
+"""Loggers whose levels a worker takes over from the node."""
 
-def run(settings: ApiSettings, sockets: Sequence[socket.socket], control_path: Path, pipe: Connection) -> None:
-    """Serve the API on `sockets`, asking the node at `control_path`, until `pipe` closes or says anything."""
+
+def run(
+    settings: ApiSettings,
+    sockets: Sequence[socket.socket],
+    control_path: Path,
+    levels: Mapping[str, int],
+    pipe: "Connection[Any, Any]",
+) -> None:
+    """Serve the API on `sockets`, asking the node at `control_path`, until `pipe` closes or says so."""
     # Ctrl-C reaches the whole process group; the parent alone decides when to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    from clarion.notifiers.child import Uplink, UplinkLogHandler
+
+    logging.getLogger("clarion").addHandler(UplinkLogHandler(Uplink(pipe)))
+    logging.getLogger("clarion").propagate = False
+    _set_levels(levels)
     from clarion.api.node_link import ControlLink
     from clarion.api.server import ApiServer
 
     server = ApiServer(settings, sockets, ControlLink(control_path))
-    threading.Thread(target=_wait_for_end, args=(pipe, server.stop), name="parent", daemon=True).start()
+    threading.Thread(target=_listen, args=(pipe, server.stop), name="parent", daemon=True).start()
     server.run()
 
 
-def _wait_for_end(pipe: Connection, stop: Callable[[], None]) -> None:
+def _listen(pipe: "Connection[Any, Any]", stop: Callable[[], None]) -> None:
     with contextlib.suppress(EOFError, OSError):
-        pipe.recv_bytes()
+        while True:
+            message = pipe.recv()
+            if message[0] != "levels":
+                break
+            _set_levels(message[1])
     stop()
+
+
+def _set_levels(levels: Mapping[str, int]) -> None:
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)

@@ -9,11 +9,12 @@ import multiprocessing
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from typing import Any
 
 from clarion.api import worker
 from clarion.api.settings import ApiSettings
@@ -21,13 +22,42 @@ from clarion.api.settings import ApiSettings
 _log = logging.getLogger("clarion.http")
 
 RESTART_DELAY_S = 1.0
+POLL_S = 0.5
 STOP_TIMEOUT_S = 40.0
 
 
 @dataclass
 class _Worker:
     process: SpawnProcess
-    pipe: Connection
+    pipe: "Connection[Any, Any]"
+    levels: Mapping[str, int]
+
+    def tell_levels(self, levels: Mapping[str, int]) -> None:
+        """Pass on what `logging` changed."""
+        if levels != self.levels:
+            self.levels = levels
+            self.send("levels", levels)
+
+    def send(self, *message: object) -> None:
+        """Send a message; a worker that is gone is noticed by its sentinel."""
+        with contextlib.suppress(OSError):
+            self.pipe.send(message)
+
+    def log(self) -> None:
+        """Write the lines that wait in the pipe into the node's log."""
+        with contextlib.suppress(EOFError, OSError):
+            while self.pipe.poll():
+                _, name, level, text = self.pipe.recv()
+                logging.getLogger(name).log(level, "%s", text)
+
+    def forget(self) -> None:
+        """Let go of a process that has ended."""
+        self.log()
+        self.pipe.close()
+
+
+def _levels() -> dict[str, int]:
+    return {name: logging.getLogger(name).getEffectiveLevel() for name in worker.LOGGERS}
 
 
 class ApiWorkers:
@@ -51,47 +81,60 @@ class ApiWorkers:
 
     def _spawn(self) -> _Worker:
         ours, theirs = self._context.Pipe()
+        levels = _levels()
         process = self._context.Process(
             target=worker.run,
-            args=(self._settings, self._sockets, self._control_path, theirs),
+            args=(self._settings, self._sockets, self._control_path, levels, theirs),
             name="clarion-api",
             daemon=True,
         )
         process.start()
         # Once only the child holds its end, the end of either process closes the pipe for the other.
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, levels)
 
     def _watch(self) -> None:
         while not self._stopping.is_set():
             with self._lock:
-                sentinels = {w.process.sentinel: w for w in self._workers}
-            for sentinel in wait(list(sentinels), timeout=0.5):
-                if self._stopping.is_set():
-                    return
-                dead = sentinels[sentinel]  # type: ignore[index]
-                _log.warning("An API worker died with status %s and is replaced", dead.process.exitcode)
-                dead.pipe.close()
-                time.sleep(RESTART_DELAY_S)
-                with self._lock:
-                    if not self._stopping.is_set():
-                        self._workers[self._workers.index(dead)] = self._spawn()
+                workers = list(self._workers)
+            ready = wait([w.process.sentinel for w in workers] + [w.pipe for w in workers], timeout=POLL_S)
+            levels = _levels()
+            for each in workers:
+                each.log()
+                each.tell_levels(levels)
+                if each.process.sentinel in ready and not self._stopping.is_set():
+                    self._replace(each)
+
+    def _replace(self, dead: _Worker) -> None:
+        dead.process.join()
+        _log.warning("An API worker died with status %s and is replaced", dead.process.exitcode)
+        dead.forget()
+        self._stopping.wait(RESTART_DELAY_S)
+        with self._lock:
+            if not self._stopping.is_set():
+                self._workers[self._workers.index(dead)] = self._spawn()
 
     def stop(self) -> None:
         """Let the workers finish their open requests and end; close the port."""
         self._stopping.set()
         with self._lock:
             for each in self._workers:
-                with contextlib.suppress(OSError):
-                    each.pipe.send_bytes(b"stop")
+                each.send("stop")
         deadline = time.monotonic() + STOP_TIMEOUT_S
         for each in self._workers:
-            each.process.join(max(0.0, deadline - time.monotonic()))
-            if each.process.is_alive():
-                each.process.kill()
-                each.process.join()
-            each.pipe.close()
+            self._see_off(each, deadline)
         for listener in self._sockets:
             listener.close()
         if self._watcher.is_alive():
             self._watcher.join()
+
+    @staticmethod
+    def _see_off(each: _Worker, deadline: float) -> None:
+        while each.process.is_alive() and time.monotonic() < deadline:
+            # A full pipe would keep the worker from ending.
+            wait([each.process.sentinel, each.pipe], timeout=POLL_S)
+            each.log()
+        if each.process.is_alive():
+            each.process.kill()
+        each.process.join()
+        each.forget()

@@ -87,7 +87,7 @@ def getblockchaininfo(ctx: NodeContext) -> dict[str, Any]:
     }
     if ctx.params.signet_challenge is not None:
         answer["signet_challenge"] = ctx.params.signet_challenge.hex()
-    answer["warnings"] = list(ctx.warnings)
+    answer["warnings"] = ctx.warnings_json()
     return answer
 
 

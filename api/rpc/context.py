@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from clarion.node.params.chain_params import ChainParams
     from clarion.node.storage.chain_reader import ChainReader
     from clarion.notifiers.runner import EventsRunner
+
+
+class CategoryLog(Protocol):
+    """The log's categories, which `logging` shows and changes."""
+
+    def active(self) -> dict[str, bool]:
+        """Return every category with whether it is logged."""
+        ...
+
+    def change(self, include: Iterable[str], exclude: Iterable[str]) -> None:
+        """Switch categories on, then others off. Raises ConfigError for an unknown one."""
+        ...
 
 
 @dataclass
@@ -39,10 +51,17 @@ class NodeContext:
     request_stop: Callable[[], None]
     last_event_seq: Callable[[], int]
     blocks_dir: Path
+    log: CategoryLog | None = None
     warnings: list[str] = field(default_factory=list)
     indexes: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
     """State of each index by its name, as `getindexinfo` tells it."""
     scan: ScanState = field(default_factory=lambda: ScanState())
+
+    def warnings_json(self) -> list[str] | str:
+        """Return the warnings as answers show them: a list, or the last one with -deprecatedrpc=warnings."""
+        if "warnings" in self.config.deprecated_rpc:
+            return self.warnings[-1] if self.warnings else ""
+        return list(self.warnings)
 
 
 class NodeLink(Protocol):

@@ -115,7 +115,7 @@ def getnetworkinfo(ctx: NodeContext) -> dict[str, Any]:
         "relayfee": amount_json(MIN_RELAY_FEE_SAT_PER_KVB),
         "incrementalfee": amount_json(INCREMENTAL_RELAY_FEE_SAT_PER_KVB),
         "localaddresses": [],
-        "warnings": ctx.warnings,
+        "warnings": ctx.warnings_json(),
     }
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.errors import RpcCode
-from clarion.api.rpc.parse import INT64, parse_int
+from clarion.api.rpc.parse import INT64, parse_int, parse_str
 from clarion.api.rpc.registry import NODE, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.chain.manager import ChainManager
 from clarion.node.errors import RpcError
+from clarion.node.log import CATEGORIES
 from clarion.node.primitives.ids import hash_to_hex
 
 MAX_MOCK_TIME = 2**32 - 1
@@ -29,7 +30,7 @@ SYNC_TIMEOUT_S = 60.0
 )
 def setmocktime(ctx: NodeContext, timestamp: int) -> None:
     """Fix the clock on the chain thread, so that it never jumps in the middle of a validation."""
-    if ctx.params.name != "regtest":
+    if not ctx.params.is_mockable_chain:
         raise RpcError(RpcCode.MISC_ERROR, "setmocktime is for regression testing (-regtest mode) only")
     seconds = parse_int(timestamp, INT64)
     if not 0 <= seconds <= MAX_MOCK_TIME:
@@ -130,3 +131,31 @@ def flush(ctx: NodeContext) -> dict[str, Any]:
     """Return the tip at which everything was flushed."""
     block_hash, height = ctx.chain.submit(flush_chain, ctx.chain.manager).result()
     return {"hash": hash_to_hex(block_hash), "height": height}
+
+
+@rpc_method(
+    "logging",
+    category="control",
+    where=NODE,
+    description="Returns which categories are logged in detail, after switching some on and others off.\n"
+    f'The categories are: {", ".join(CATEGORIES)}. "all" and "1" stand for all of them.',
+    args=[
+        Arg("include", ArgType.ARR, "Categories to switch on", inner=(Arg("include_category", ArgType.STR),)),
+        Arg("exclude", ArgType.ARR, "Categories to switch off", inner=(Arg("exclude_category", ArgType.STR),)),
+    ],
+    results=Result(
+        ResultType.OBJ_DYN, "", "by category", (Result(ResultType.BOOL, "category", "whether it is logged"),)
+    ),
+    examples=(("'[\"all\"]' '[\"http\"]'", '["all"], ["http"]'),),
+)
+def logging_categories(ctx: NodeContext, include: list[Any] | None, exclude: list[Any] | None) -> dict[str, bool]:
+    """Return every category with whether it is logged. Raises RpcError -8 for an unknown one."""
+    on, off = [parse_str(name) for name in include or ()], [parse_str(name) for name in exclude or ()]
+    for name in (*on, *off):
+        if name not in (*CATEGORIES, "", "1", "all"):
+            raise RpcError(RpcCode.INVALID_PARAMETER, f"unknown logging category {name}")
+    if ctx.log is None:
+        return {}
+    if on or off:
+        ctx.log.change(on, off)
+    return ctx.log.active()

@@ -81,6 +81,7 @@ class Node:
                 request_stop=self.request_stop,
                 last_event_seq=lambda: core.last_seq,
                 blocks_dir=self._config.blocks_dir,
+                log=self._log.filter,
             )
         )
         self._say("Done loading")

@@ -75,6 +75,27 @@ def test_wrong_password(node: Node) -> None:
     assert node.request("POST", "/", b"{}", {"Authorization": header}) == (401, b"")
 
 
+def test_what_workers_log_is_in_the_node_s_log(node: Node) -> None:
+    node.rpc("logging", ["rpc"])
+    deadline = time.monotonic() + 10
+    while "ThreadRPCServer method=getblockcount user=__cookie__" not in node.debug_log():
+        node.rpc("getblockcount")
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    node.request("POST", "/", b"{}", {"Authorization": "Basic eDp5"})
+    while "ThreadRPCServer incorrect password attempt from 127.0.0.1" not in node.debug_log():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    node.rpc("logging", [], ["all"])
+
+
+def test_no_http_at_all(node: Node) -> None:
+    with socket.create_connection(("127.0.0.1", node.rpc_port), timeout=10) as connection:
+        connection.sendall(b"\x00\xff\r\n\r\n")
+        assert b" 400 " in connection.recv(1000)
+    assert "Traceback" not in node.read_output()
+
+
 def test_error_status(node: Node) -> None:
     with pytest.raises(RpcFailure) as caught:
         node.rpc("nosuch")

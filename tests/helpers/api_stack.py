@@ -20,6 +20,7 @@ from clarion.api.rpc.node_methods import NodeMethods
 from clarion.api.settings import ApiSettings
 from clarion.node.chain.service import ChainService
 from clarion.node.config import load_config
+from clarion.node.log import LogFilter
 from clarion.node.storage.chain_reader import ChainReader
 from helpers.chain_node import ChainNode
 
@@ -60,6 +61,7 @@ class ApiStack:
             request_stop=self._stop,
             last_event_seq=lambda: 0,
             blocks_dir=folder / "blocks",
+            log=LogFilter(),
         )
         self.settings = ApiSettings(
             params=self.node.params,

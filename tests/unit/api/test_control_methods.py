@@ -75,6 +75,14 @@ def test_rpc_info(stack: ApiStack) -> None:
     assert info["logpath"].endswith("debug.log")
 
 
+def test_logging_switches_categories(own_stack: ApiStack) -> None:
+    assert not any(own_stack.result("logging").values())
+    changed = own_stack.result("logging", ["rpc", "net"], ["net"])
+    assert [name for name, active in changed.items() if active] == ["rpc"]
+    assert own_stack.error("logging", ["nosuch"]) == (-8, "unknown logging category nosuch")
+    own_stack.result("logging", [], ["all"])
+
+
 def test_echo(stack: ApiStack) -> None:
     assert stack.result("echo", 1, None, {"a": [2]}) == [1, None, {"a": [2]}]
     assert stack.result("echojson", arg1=1) == [None, 1]
