@@ -86,7 +86,9 @@ class PubSocket:
                 if error.errno == zmq.EADDRINUSE and time.monotonic() < deadline:
                     time.sleep(_BIND_RETRY_S)
                     continue
-                raise ConfigError(f"-zmq{address.type}={address.address}: can't bind: {error.strerror}") from None
+                raise ConfigError(
+                    f"-zmq{address.type}={address.address}: can't bind: {zmq.strerror(error.errno or 0)}"
+                ) from None
             return
 
 

@@ -16,6 +16,8 @@ ZMQ = "-zmqpubrawtx=tcp://127.0.0.1:1"
 _PLUGIN = """
 from clarion.plugins import hookimpl
 @hookimpl
+def register_notifiers(config): return []
+@hookimpl
 def tip_changed(event): pass
 """
 
