@@ -113,8 +113,8 @@ class Connector:
         tip = state.active.tip
         if block.header.prev_hash != tip.hash:
             raise BlockInvalid("inconclusive-not-best-prevblk")
-        contextual_check_block_header(block.header, tip, state.params, state.clock.now())
         check_block(block, state.params, check_pow=False)
+        contextual_check_block_header(block.header, tip, state.params, state.clock.now())
         contextual_check_block(block, tip, state.params)
         result, _ = self._decide(block, BlockIndexEntry(block.header, tip))
         self._check_scripts(result)
