@@ -140,7 +140,8 @@ def parse_allowed(values: Sequence[str]) -> tuple[Network, ...]:
     networks: list[Network] = [ip_network("127.0.0.0/8"), ip_network("::1/128")]
     for value in values:
         try:
-            networks.append(ip_network(value, strict=False))
+            # As everywhere in the reference, an IPv6 address may stand in brackets.
+            networks.append(ip_network(value.replace("[", "").replace("]", ""), strict=False))
         except ValueError:
             raise ConfigError(
                 f"Invalid -rpcallowip subnet specification: {value}. Valid values are a single IP (e.g. 1.2.3.4), "

@@ -105,9 +105,17 @@ def _run(loaded: Loaded, read: OptionReader) -> int:
     if not arguments:
         raise CliError("too few parameters (need at least command)")
     method, texts = arguments[0], arguments[1:]
-    params = convert_named(method, texts) if read.flag("named", False) else convert_positional(method, texts)
-    request = {"method": method, "params": params, "id": read.text("rpcid", "1"), "jsonrpc": "2.0"}
-    reply = _ask_patiently(_Caller(loaded, read, password), request, read)
+    if read.flag("named", False):
+        # Not a dict: an argument that is named twice is for the server to refuse.
+        pairs = convert_named(method, texts)
+        params = "{" + ",".join(f"{json.dumps(name)}:{json.dumps(value)}" for name, value in pairs) + "}"
+    else:
+        params = json.dumps(convert_positional(method, texts))
+    request = (
+        f'{{"method":{json.dumps(method)},"params":{params},'
+        f'"id":{json.dumps(read.text("rpcid", "1"))},"jsonrpc":"2.0"}}\n'
+    )
+    reply = _ask_patiently(_Caller(loaded, read, password), request.encode(), read)
     error = reply.get("error")
     if error is not None:
         return _print_error(error)
@@ -130,7 +138,7 @@ def _print_error(error: Any) -> int:
     return abs(int(error.get("code") or 1)) & 0xFF
 
 
-def _ask_patiently(caller: "_Caller", request: dict[str, Any], read: OptionReader) -> dict[str, Any]:
+def _ask_patiently(caller: "_Caller", request: bytes, read: OptionReader) -> dict[str, Any]:
     """Make the call; with -rpcwait again and again until the node answers something other than -28."""
     wait = read.flag("rpcwait", False)
     limit = read.number("rpcwaittimeout", 0)
@@ -173,11 +181,11 @@ class _Caller:
         path = self._read.path("rpccookiefile", ".cookie", folder)
         return _read_text(path) if path is not None else None
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, request: bytes) -> dict[str, Any]:
         """Return the reply. Raises ConnectionFailed or CliError."""
         cookie = None if self._password else self._cookie()
         credentials = cookie or f"{self._read.text('rpcuser')}:{self._password}"
-        status, body = self._post(credentials, json.dumps(request).encode() + b"\n")
+        status, body = self._post(credentials, request)
         if status == 401:
             raise CliError(f"Authorization failed: {self._blame(cookie)}")
         if status == 503:
@@ -261,7 +269,7 @@ def convert_positional(method: str, texts: Sequence[str]) -> list[Any]:
     return [text if i >= len(positions) or positions[i] else _parse_json(text) for i, text in enumerate(texts)]
 
 
-def convert_named(method: str, texts: Sequence[str]) -> dict[str, Any]:
+def convert_named(method: str, texts: Sequence[str]) -> list[tuple[str, Any]]:
     """Return the params of a call with `-named`: name=value pairs, and `args` for what has no name."""
     positions, names = _text_arguments(method)
     params: dict[str, Any] = {}
@@ -272,7 +280,7 @@ def convert_named(method: str, texts: Sequence[str]) -> dict[str, Any]:
 
     for text in texts:
         name, equals, value = text.partition("=")
-        if equals and name not in names and len(args) < len(positions):
+        if equals and name not in names and name != "args" and len(args) < len(positions):
             # A JSON value or a text may hold an equals sign too, where no argument has such a name.
             if is_text(len(args)):
                 args.append(text)
@@ -286,9 +294,7 @@ def convert_named(method: str, texts: Sequence[str]) -> dict[str, Any]:
             args.append(text if is_text(len(args)) else _parse_json(text))
         else:
             params[name] = value if names.get(name, True) else _parse_json(value)
-    if args:
-        params["args"] = args
-    return params
+    return [*params.items(), *([("args", args)] if args else [])]
 
 
 def pretty(value: Any, indent: int = 0) -> str:

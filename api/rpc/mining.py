@@ -5,11 +5,12 @@ Owns: their arguments, answers (BIP22) and errors. Never: building or judging bl
 
 from typing import Any
 
-from clarion.api.rpc.context import NodeContext
+from clarion.api.rpc.context import NodeContext, ReaderContext
 from clarion.api.rpc.errors import RpcCode
+from clarion.api.rpc.help import method_help
 from clarion.api.rpc.outputs import script_of_address, script_of_descriptor
 from clarion.api.rpc.parse import UINT64, is_hex, parse_int, parse_str
-from clarion.api.rpc.registry import NODE, rpc_method
+from clarion.api.rpc.registry import NODE, READER, find, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import BlockInvalid, DecodeError, RpcError
 from clarion.node.mining.generate import generate_block, generate_to_script
@@ -175,6 +176,21 @@ def generateblock(ctx: NodeContext, output: str, transactions: list[Any], submit
     if not submit:
         answer["hex"] = block.raw.hex()
     return answer
+
+
+@rpc_method(
+    "generate",
+    category="hidden",
+    where=READER,
+    description="has been replaced by the -generate cli option. Refer to -help for more information.",
+    results=Result(ResultType.ANY),
+    examples=(),
+)
+def generate(ctx: ReaderContext) -> None:
+    """Say that the method is gone, as the reference does."""
+    method = find("generate")
+    assert method is not None
+    raise RpcError(RpcCode.METHOD_NOT_FOUND, method_help(method))
 
 
 def _script_of_output(ctx: NodeContext, output: str) -> bytes:

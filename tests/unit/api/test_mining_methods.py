@@ -100,6 +100,11 @@ def test_refused(own_stack: ApiStack, method: str, params: list[object], code: i
     assert own_stack.error(method, *params) == (code, message)
 
 
+def test_old_generate_is_gone(own_stack: ApiStack) -> None:
+    code, message = own_stack.error("generate")
+    assert (code, message.split("\n")[0]) == (-32601, "generate")
+
+
 @pytest.fixture
 def frozen(own_stack: ApiStack) -> Iterator[ApiStack]:
     """Return an API whose clock stands still."""

@@ -82,7 +82,11 @@ def test_positional(method: str, texts: list[str], params: list[Any]) -> None:
     ],
 )
 def test_named(method: str, texts: list[str], params: dict[str, Any]) -> None:
-    assert convert_named(method, texts) == params
+    assert convert_named(method, texts) == list(params.items())
+
+
+def test_argument_named_twice_is_left_to_the_server() -> None:
+    assert convert_named("echo", ["args=[1]", "2"]) == [("args", "[1]"), ("args", ["2"])]
 
 
 def test_result_is_printed_as_it_came(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
