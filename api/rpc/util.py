@@ -6,9 +6,11 @@ Owns: their answers. Never: the chain.
 from typing import Any
 
 from clarion.api.rpc.context import ReaderContext
+from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.outputs import parse_output_descriptor
 from clarion.api.rpc.registry import READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
+from clarion.node.errors import RpcError
 from clarion.node.primitives.address import AddressError, decode_address, encode_address
 from clarion.node.primitives.descriptor_checksum import descriptor_checksum, split_checksum
 from clarion.node.primitives.script import witness_program
@@ -116,9 +118,6 @@ def getdescriptorinfo(ctx: ReaderContext, descriptor: str) -> dict[str, Any]:
 )
 def deriveaddresses(ctx: ReaderContext, descriptor: str, derivation_range: Any) -> list[str]:
     """Return the addresses of a descriptor's scripts. Raises RpcError -5, or -8 for a range that it does not have."""
-    from clarion.api.rpc.errors import RpcCode
-    from clarion.node.errors import RpcError
-
     parsed = parse_output_descriptor(descriptor, ctx.params, require_checksum=True)
     if derivation_range is not None:
         raise RpcError(RpcCode.INVALID_PARAMETER, "Range should not be specified for an un-ranged descriptor")
