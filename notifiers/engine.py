@@ -15,6 +15,9 @@ from clarion.notifiers.notifier import Notifier
 
 _log = logging.getLogger(__name__)
 
+_JOIN_STEP_S = 0.1
+_ABANDON_S = 0.2
+
 Descriptions = dict[str, list[dict[str, object]]]
 """By notifier's name, what it publishes where."""
 
@@ -85,23 +88,32 @@ class EventsEngine:
     def stop(self, timeout_s: float) -> None:
         """Tell the awaited notifiers what the log holds by now, let the others finish their row, close everything.
 
-        A lane that is not done in time is left behind: its thread is a daemon.
+        A lane that tells nothing for `timeout_s` seconds and still is not done is left behind: its thread is a daemon.
         """
         last_seq = self._feed.last_seq()
         for lane in self._lanes:
             lane.stop_at(last_seq if lane.notifier.awaited else 0)
-        deadline = time.monotonic() + timeout_s
-        stuck = []
+        stuck = self._join(timeout_s)
+        for lane in stuck:
+            lane.abandon()
         for lane in self._lanes:
-            if not lane.join(max(0.0, deadline - time.monotonic())):
-                lane.abandon()
-                stuck.append(lane)
-        for lane in self._lanes:
-            if lane in stuck and not lane.join(0.2):
+            if lane in stuck and not lane.join(_ABANDON_S):
                 _log.error("%s: left behind at event %d of %d", lane.notifier.name, lane.position, last_seq)
             else:
                 lane.notifier.close()
         self._feed.close()
+
+    def _join(self, timeout_s: float) -> list[Lane]:
+        """Wait for the lanes' ends; return those that stand still."""
+        running, before = list(self._lanes), self.positions()
+        deadline = time.monotonic() + timeout_s
+        while running and time.monotonic() < deadline:
+            running[0].join(min(_JOIN_STEP_S, timeout_s))
+            running = [lane for lane in running if not lane.join(0)]
+            if self.positions() != before:
+                before = self.positions()
+                deadline = time.monotonic() + timeout_s
+        return running
 
     def _told(self, seq: int) -> bool:
         return all(lane.position >= seq for lane in self._awaited)

@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import pickle
 import threading
+import time
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -27,6 +28,8 @@ _log = logging.getLogger(__name__)
 _START_TIMEOUT_S = 60.0
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
+_JOIN_STEP_S = 0.1
+_STOP_MARGIN_S = 2.0
 
 
 class _Child:
@@ -127,13 +130,16 @@ class EventsProcess:
                 self._syncs.pop(request, None)
 
     def stop(self, timeout_s: float = 10.0) -> None:
-        """Let the child tell what is durable, then see it off; kill it if it takes too long."""
+        """Let the child tell what is durable, then see it off; kill it if it stands still for too long."""
         self._stopping.set()
         atexit.unregister(self._kill)
         with self._lock:
             self._send("stop", timeout_s)
-        if self._reader.is_alive():
-            self._reader.join(timeout_s + 2)
+        before, deadline = self._positions, time.monotonic() + timeout_s + _STOP_MARGIN_S
+        while self._reader.is_alive() and time.monotonic() < deadline:
+            self._reader.join(_JOIN_STEP_S)
+            if self._positions != before:
+                before, deadline = self._positions, time.monotonic() + timeout_s + _STOP_MARGIN_S
         with self._lock:
             child, self._child = self._child, None
         if child is not None:

@@ -41,7 +41,7 @@ class EventsRunner(Protocol):
         """Wait until everything up to `seq` was handed to libzmq; whether that was so in time."""
 
     def stop(self, timeout_s: float = 10.0) -> None:
-        """Tell what is durable by now, then end delivery."""
+        """Tell what is durable by now, then end delivery. `timeout_s` is how long it may stand still meanwhile."""
 
     def descriptions(self) -> Descriptions:
         """Return what each notifier publishes where; `["zmq"]` is the answer of getzmqnotifications."""

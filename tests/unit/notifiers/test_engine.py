@@ -1,6 +1,7 @@
 """Lanes: order, retries, waiting, stopping."""
 
 import threading
+import time
 
 import pytest
 
@@ -101,6 +102,14 @@ def test_stop_tells_awaited_notifiers_the_rest_and_leaves_the_others_where_they_
     engine.stop(5)
     assert awaited.told == [1, 2, 3, 4, 5, 6]
     assert other.told == [1]
+
+
+def test_stop_waits_as_long_as_rows_are_told() -> None:
+    slow = RecordingNotifier("slow", lambda event: time.sleep(0.03))
+    engine = EventsEngine(_source(10), [slow], 0)
+    engine.start()
+    engine.stop(0.2)
+    assert slow.told == list(range(1, 21))
 
 
 def test_stop_leaves_a_stuck_notifier_behind(caplog: pytest.LogCaptureFixture) -> None:
