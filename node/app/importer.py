@@ -59,11 +59,11 @@ def _load(core: NodeCore, files: Sequence[Path], stop: threading.Event) -> int:
         report = loader.load(files, progress.advance)
     core.chain.submit(core.manager.activate_best_chain).result()
     core.events.sync(core.last_seq)
-    for line in [*report.refused, *report.faults]:
+    for line in [*report.lines, *report.faults]:
         print(f"Error: {line}", file=sys.stderr)
     tip = core.manager.tip
     print(
-        f"{report.loaded} blocks loaded, {report.known} known before, {len(report.refused)} refused; "
+        f"{report.loaded} blocks loaded, {report.known} known before, {report.refused + report.left_out} refused; "
         f"tip {hash_to_hex(tip.hash)} at height {tip.height}"
     )
     if stop.is_set():

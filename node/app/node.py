@@ -91,7 +91,7 @@ class Node:
         def load() -> None:
             try:
                 report = BlockLoader(core.chain, self._stop.is_set).load(self._config.load_block)
-                for line in [*report.refused, *report.faults]:
+                for line in report.faults:
                     logger.error("%s", line)
                 core.chain.submit(core.manager.activate_best_chain).result()
             except ClarionError as error:

@@ -5,103 +5,184 @@ Never: validation, showing progress. Runs on the caller's thread.
 """
 
 import logging
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clarion.node.chain.block_scan import BlockScan, FoundBlock, Progress
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.service import ChainService
 from clarion.node.errors import BlockFileError, DecodeError
 from clarion.node.primitives.block import Block
-from clarion.node.primitives.ids import hash_to_hex
-from clarion.node.storage.blk_reader import scan_blocks
+from clarion.node.primitives.ids import BlockHash, hash_to_hex
 
 IN_FLIGHT = 16
 """Blocks that are read ahead of the chain thread: enough that it never waits, little enough memory."""
 
-logger = logging.getLogger(__name__)
+MAX_LINES = 20
+"""Refused blocks that get a line of their own."""
 
-Progress = Callable[[int, int], None]
-"""Called with (bytes read, blocks handed over) since the last call."""
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class LoadReport:
-    """What became of the blocks of the loaded files; `refused` and `faults` hold one line of text each."""
+    """What became of the blocks of the loaded files; `lines` and `faults` hold one line of text each."""
 
     loaded: int = 0
     known: int = 0
-    refused: list[str] = field(default_factory=list)
+    refused: int = 0
+    """Blocks that break a rule themselves."""
+    left_out: int = 0
+    """Blocks that build on refused or missing ones."""
+    lines: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
         """Whether every block of every file is part of the chain's data now."""
-        return not self.refused and not self.faults
+        return not (self.refused or self.left_out or self.faults)
+
+    def refuse(self, line: str) -> None:
+        """Count a refused block; `line` says why."""
+        self.refused += 1
+        if self.refused <= MAX_LINES:
+            logger.warning("%s", line)
+            self.lines.append(line)
+        elif self.refused == MAX_LINES + 1:
+            logger.warning("More refused blocks get no line")
 
 
 class BlockLoader:
-    """Feeds blk files to the chain thread."""
+    """Feeds blk files to the chain thread. For one `load`."""
 
-    def __init__(self, service: ChainService, interrupted: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        service: ChainService,
+        interrupted: Callable[[], bool] = lambda: False,
+        *,
+        skip_damage: bool = False,
+    ) -> None:
+        """With `skip_damage`, reading goes on behind damaged bytes, as the reference's -loadblock does."""
         self._service = service
         self._interrupted = interrupted
-        self._flying: deque[Future[BlockOutcome]] = deque()
+        self._skip_damage = skip_damage
+        self._flying: deque[tuple[FoundBlock, Future[BlockOutcome]]] = deque()
+        self._flying_hashes: Counter[BlockHash] = Counter()
+        self._doomed: set[BlockHash] = set()
+        """Descendants of refused blocks, which the block index does not know."""
+        self._scan: BlockScan
         self.report = LoadReport()
 
     def load(self, files: Iterable[Path], progress: Progress = lambda done, blocks: None) -> LoadReport:
-        """Load the files in order. A damaged file is loaded up to its fault; the next file follows.
+        """Load the files, whose blocks may come in any order, even over several files.
 
-        The node counts as in initial download meanwhile. Raises StorageError if our own storage fails.
+        A damaged file is loaded up to its fault; the next file follows. The node counts as in initial download
+        meanwhile. Raises StorageError if our own storage fails.
         """
         manager = self._service.manager
+        params = manager.state.params
+        self._scan = BlockScan(
+            files,
+            params.magic,
+            self._is_known,
+            params.genesis.hash,
+            skip_damage=self._skip_damage,
+            interrupted=self._interrupted,
+            progress=progress,
+        )
+        self._scan.on_file = self._start_file
         self._service.submit(manager.set_importing, True).result()
         try:
-            for path in files:
-                self._load_file(path, progress)
-            while self._flying:
-                self._settle()
+            self._load_all()
         finally:
+            self._scan.close()
             self._service.submit(manager.set_importing, False).result()
+        self._finish_report()
         return self.report
 
-    def _load_file(self, path: Path, progress: Progress) -> None:
-        blocks = at = 0
-        try:
-            for offset, raw in scan_blocks(path, self._service.manager.state.params.magic):
-                if self._interrupted():
-                    return
-                self._hand_over(path, offset, raw)
-                blocks += 1
-                end = offset + len(raw)
-                progress(end - at, 1)
-                at = end
-        except (BlockFileError, OSError) as error:
-            logger.error("%s", error)
-            self.report.faults.append(str(error))
-        logger.info("Loaded %d blocks from external file %s", blocks, path)
+    def _load_all(self) -> None:
+        started = time.monotonic()
+        for found in self._scan.blocks():
+            self._take(found)
+        while self._flying:
+            self._settle()
+            for found in self._scan.ready():
+                self._take(found)
+        logger.info("Loaded %d blocks from external files in %dms", self.report.loaded, _since_ms(started))
 
-    def _hand_over(self, path: Path, offset: int, raw: bytes) -> None:
-        try:
-            block = Block.parse(raw)
-        except DecodeError as error:
-            raise BlockFileError(f"{path}: the block at offset {offset} can't be decoded: {error}") from error
-        if block.hash == self._service.manager.state.params.genesis.hash:
+    def _start_file(self, number: int) -> None:
+        logger.info("Importing blocks file %s...", self._scan.files[number])
+
+    def _is_known(self, block_hash: BlockHash) -> bool:
+        if block_hash in self._flying_hashes or block_hash in self._doomed:
+            return True
+        return self._service.manager.lookup(block_hash) is not None
+
+    def _take(self, found: FoundBlock) -> None:
+        manager = self._service.manager
+        known = manager.lookup(found.hash)
+        if known is not None and known.has_data and not known.failed:
             self.report.known += 1
             return
-        self._flying.append(self._service.submit(self._service.manager.process_new_block, block))
+        if found.prev_hash in self._doomed:
+            self._leave_out(found)
+            return
+        try:
+            block = Block.parse(self._scan.read(found))
+        except (BlockFileError, DecodeError) as error:
+            if self._skip_damage:
+                logger.warning("%s, offset %d: %s", self._scan.files[found.file], found.offset, error)
+            else:
+                self._scan.give_up_file(found, f"can't be decoded: {error}")
+            return
+        self._flying.append((found, self._service.submit(manager.process_new_block, block)))
+        self._flying_hashes[found.hash] += 1
         if len(self._flying) > IN_FLIGHT:
             self._settle()
 
     def _settle(self) -> None:
-        outcome = self._flying.popleft().result()
-        if outcome.invalid is not None:
-            line = f"block {hash_to_hex(outcome.hash)} refused: {outcome.invalid}"
-            logger.warning("%s", line)
-            self.report.refused.append(line)
-        elif outcome.new:
-            self.report.loaded += 1
+        found, future = self._flying.popleft()
+        outcome = future.result()
+        self._flying_hashes[found.hash] -= 1
+        if not self._flying_hashes[found.hash]:
+            del self._flying_hashes[found.hash]
+        invalid = outcome.invalid
+        if invalid is None:
+            self.report.loaded += outcome.new
+            self.report.known += not outcome.new
+        elif invalid.reject_reason == "bad-prevblk" or self._builds_on_refused(found):
+            self._leave_out(found)
+        elif invalid.missing_parent:
+            # Its parent was refused for bytes that another copy of it may not have.
+            self._scan.postpone(found)
         else:
-            self.report.known += 1
+            self.report.refuse(f"block {hash_to_hex(outcome.hash)} refused: {invalid}")
+
+    def _builds_on_refused(self, found: FoundBlock) -> bool:
+        parent = self._service.manager.lookup(found.prev_hash)
+        return found.prev_hash in self._doomed or (parent is not None and parent.failed)
+
+    def _leave_out(self, found: FoundBlock) -> None:
+        self.report.left_out += 1
+        self._doomed.add(found.hash)
+
+    def _finish_report(self) -> None:
+        report, scan = self.report, self._scan
+        report.faults += scan.faults
+        if report.refused > MAX_LINES:
+            report.lines.append(f"{report.refused - MAX_LINES} more blocks refused")
+        if report.left_out:
+            report.lines.append(f"{report.left_out} blocks that build on refused ones left out")
+        if scan.waiting and not self._interrupted():
+            report.left_out += scan.waiting
+            report.lines.append(f"{scan.waiting} blocks without a known parent left out ({scan.first_waiting()})")
+        for line in report.lines[min(report.refused, MAX_LINES) :]:
+            logger.warning("%s", line)
+
+
+def _since_ms(started: float) -> int:
+    return int((time.monotonic() - started) * 1000)

@@ -42,31 +42,54 @@ def damaged(path: Path, offset: int, reason: str) -> BlockFileError:
 
 
 def scan_blocks(path: Path, magic: bytes, *, start: int = 0, skip_damage: bool = False) -> Iterator[ScannedBlock]:
-    """Yield the records of a block file in their order, from byte `start` on.
-
-    The key in `xor.dat` beside the file is applied. Runs of zero bytes between records and at the end are skipped: the
-    reference allocates its files ahead. At the first damage everything before it has been yielded and BlockFileError
-    names file, offset and reason. With `skip_damage` the search goes on at the next magic instead, as the reference's
-    -loadblock does.
-    """
-    try:
-        with path.open("rb", buffering=1 << 20) as stream:
-            yield from _Scanner(path, stream.fileno(), magic).scan(start, skip_damage)
-    except OSError as error:
-        raise BlockFileError(f"{path}: {error.strerror}") from None
+    """Yield the records of a block file in their order, from byte `start` on; see `BlkFile.records`."""
+    with BlkFile(path, magic) as file:
+        for offset, length in file.records(start, skip_damage=skip_damage):
+            yield ScannedBlock(offset, file.read(offset, length))
 
 
-class _Scanner:
-    def __init__(self, path: Path, fd: int, magic: bytes) -> None:
-        self._path = path
-        self._fd = fd
+class BlkFile:
+    """One block file, open for reading. The key in `xor.dat` beside it is applied. Use as a context manager."""
+
+    def __init__(self, path: Path, magic: bytes) -> None:
+        """Raises BlockFileError if the file can't be opened."""
+        self.path = path
         self._magic = magic
         self._key = read_xor_key(path.parent)
-        self._size = os.fstat(fd).st_size
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise BlockFileError(f"{path}: {error.strerror}") from None
+        self.size = os.fstat(self._fd).st_size
 
-    def scan(self, at: int, skip_damage: bool) -> Iterator[ScannedBlock]:
-        while at < self._size:
-            frame = self._read(at, _FRAME_SIZE)
+    def __enter__(self) -> "BlkFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the descriptor."""
+        os.close(self._fd)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes of the file, without its obfuscation. Raises BlockFileError."""
+        try:
+            data = os.pread(self._fd, length, offset)
+        except OSError as error:
+            raise BlockFileError(f"{self.path}: {error.strerror}") from None
+        return apply_xor(data, self._key, offset)
+
+    def records(self, start: int = 0, *, skip_damage: bool = False) -> Iterator[tuple[int, int]]:
+        """Yield (offset of the first byte behind magic and length, length) of each record from byte `start` on.
+
+        Runs of zero bytes between records and at the end are skipped: the reference allocates its files ahead. At the
+        first damage everything before it has been yielded and BlockFileError names file, offset and reason. With
+        `skip_damage` the search goes on at the next magic instead, as the reference's -loadblock does.
+        """
+        at = start
+        while at < self.size:
+            frame = self.read(at, _FRAME_SIZE)
             if not any(frame):
                 at = self._skip_zeros(at)
                 continue
@@ -82,32 +105,27 @@ class _Scanner:
                     raise
                 at = self._find_magic(at + 1)
                 continue
-            yield ScannedBlock(at + _FRAME_SIZE, self._read(at + _FRAME_SIZE, length))
+            yield at + _FRAME_SIZE, length
             at += _FRAME_SIZE + length
 
     def _check_frame(self, at: int, frame: bytes) -> int:
         if frame[:4] != self._magic[: len(frame)]:
-            raise damaged(self._path, at, f"expected the network's magic {self._magic.hex()}, found {frame[:4].hex()}")
+            raise damaged(self.path, at, f"expected the network's magic {self._magic.hex()}, found {frame[:4].hex()}")
         if len(frame) < _FRAME_SIZE:
-            raise damaged(
-                self._path, at, f"the file ends inside a record's frame ({len(frame)} of {_FRAME_SIZE} bytes)"
-            )
+            raise damaged(self.path, at, f"the file ends inside a record's frame ({len(frame)} of {_FRAME_SIZE} bytes)")
         length = int.from_bytes(frame[4:], "little")
         if not MIN_BLOCK_SIZE <= length <= MAX_BLOCK_SIZE:
             raise damaged(
-                self._path, at, f"a record of {length} bytes can't be a block ({MIN_BLOCK_SIZE} to {MAX_BLOCK_SIZE})"
+                self.path, at, f"a record of {length} bytes can't be a block ({MIN_BLOCK_SIZE} to {MAX_BLOCK_SIZE})"
             )
-        left = self._size - at - _FRAME_SIZE
+        left = self.size - at - _FRAME_SIZE
         if length > left:
-            raise damaged(self._path, at, f"the file ends inside a block ({left} of {length} bytes)")
+            raise damaged(self.path, at, f"the file ends inside a block ({left} of {length} bytes)")
         return length
 
-    def _read(self, at: int, length: int) -> bytes:
-        return apply_xor(os.pread(self._fd, length, at), self._key, at)
-
     def _skip_zeros(self, at: int) -> int:
-        while at < self._size:
-            chunk = self._read(at, _CHUNK)
+        while at < self.size:
+            chunk = self.read(at, _CHUNK)
             rest = chunk.lstrip(b"\x00")
             if rest:
                 return at + len(chunk) - len(rest)
@@ -115,11 +133,11 @@ class _Scanner:
         return at
 
     def _find_magic(self, at: int) -> int:
-        while at < self._size:
-            chunk = self._read(at, _CHUNK)
+        while at < self.size:
+            chunk = self.read(at, _CHUNK)
             found = chunk.find(self._magic)
             if found >= 0:
                 return at + found
             # The magic may begin in the last three bytes.
             at += max(len(chunk) - len(self._magic) + 1, 1)
-        return self._size
+        return self.size
