@@ -1,0 +1,109 @@
+"""Loading block files in any state through a real chain thread."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from clarion.node.chain.loader import BlockLoader, LoadReport
+from clarion.node.chain.service import ChainService
+from clarion.node.storage.xor_key import apply_xor
+from helpers.chain_builder import Built, genesis, make_block, make_chain
+from helpers.chain_node import ChainNode
+
+MAGIC = bytes.fromhex("fabfb5da")
+KEY = bytes(range(1, 9))
+
+
+def record(built: Built) -> bytes:
+    assert built.block is not None
+    return MAGIC + len(built.block.raw).to_bytes(4, "little") + built.block.raw
+
+
+def write(path: Path, blocks: Sequence[Built], key: bytes | None = None) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(apply_xor(b"".join(map(record, blocks)), key, 0))
+    return path
+
+
+Load = Callable[..., LoadReport]
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[ChainNode]:
+    node = ChainNode(tmp_path / "data")
+    yield node
+    node.close()
+
+
+@pytest.fixture
+def load(node: ChainNode) -> Iterator[Load]:
+    service = ChainService(node.manager, on_fatal=lambda error: None)
+    service.start()
+    yield lambda *files, **options: BlockLoader(service, **options).load(files)
+    service.stop()
+
+
+CHAIN = make_chain(genesis(), 40)
+
+
+@pytest.mark.parametrize("step", [-1, 7, 13], ids=["backwards", "stride-7", "stride-13"])
+def test_blocks_out_of_order_over_two_files(tmp_path: Path, node: ChainNode, load: Load, step: int) -> None:
+    mixed = [CHAIN[i * step % 40] for i in range(1, 41)]
+    first, second = write(tmp_path / "a.dat", mixed[:25]), write(tmp_path / "b.dat", mixed[25:])
+    report = load(first, second)
+    assert report.complete
+    assert report.loaded == 40
+    assert node.tip == CHAIN[-1].hash
+
+
+def test_obfuscated_folder_out_of_order(tmp_path: Path, node: ChainNode, load: Load) -> None:
+    path = write(tmp_path / "blocks" / "blk00000.dat", [*CHAIN[20:], *CHAIN[:20]], KEY)
+    (path.parent / "xor.dat").write_bytes(KEY)
+    assert load(path).loaded == 40
+    assert node.tip == CHAIN[-1].hash
+
+
+def test_second_load_knows_all(tmp_path: Path, load: Load) -> None:
+    path = write(tmp_path / "a.dat", CHAIN)
+    load(path)
+    report = load(path)
+    assert (report.loaded, report.known, report.complete) == (0, 40, True)
+
+
+def test_missing_parent_is_told_once(tmp_path: Path, node: ChainNode, load: Load) -> None:
+    report = load(write(tmp_path / "a.dat", [*CHAIN[:10], *CHAIN[11:]]))
+    assert node.tip == CHAIN[9].hash
+    assert report.left_out == 29
+    assert [line.partition(" (")[0] for line in report.lines] == ["29 blocks without a known parent left out"]
+
+
+def test_descendants_of_a_refused_block_are_summed_up(tmp_path: Path, node: ChainNode, load: Load) -> None:
+    bad = make_block(CHAIN[9], fees=1)
+    branch = make_chain(bad, 20)
+    report = load(write(tmp_path / "a.dat", [*CHAIN[:10], bad, *branch]))
+    assert (report.refused, report.left_out) == (1, 20)
+    assert "bad-cb-amount" in report.lines[0]
+    assert report.lines[1:] == ["20 blocks that build on refused ones left out"]
+    assert node.tip == CHAIN[9].hash
+
+
+@pytest.mark.parametrize("skip", [False, True], ids=["import", "loadblock"])
+def test_damage_between_records(tmp_path: Path, node: ChainNode, load: Load, skip: bool) -> None:
+    path = tmp_path / "a.dat"
+    path.write_bytes(b"".join([*map(record, CHAIN[:5]), b"some garbage", *map(record, CHAIN[5:])]))
+    report = load(path, skip_damage=skip)
+    assert report.complete is skip
+    assert node.tip == (CHAIN[-1] if skip else CHAIN[4]).hash
+
+
+def test_true_copy_behind_a_mutated_one(tmp_path: Path, node: ChainNode, load: Load) -> None:
+    """The mutated copy has the hash of the true one: its children wait for that."""
+    at = bytearray(record(CHAIN[3]))
+    at[-1] ^= 1
+    path = tmp_path / "a.dat"
+    rest = map(record, [*CHAIN[4:], CHAIN[3]])
+    path.write_bytes(b"".join([*map(record, CHAIN[:3]), bytes(at), *rest]))
+    report = load(path)
+    assert report.refused == 1
+    assert node.tip == CHAIN[-1].hash
