@@ -63,7 +63,7 @@ def getblockchaininfo(ctx: NodeContext) -> dict[str, Any]:
     """Return the state of the active chain."""
     state = ctx.chain.manager.state
     with state.lock:
-        tip = state.active.tip
+        tip = ctx.chain.manager.tip
         best_header = state.best_header or tip
         initial_download = state.initial_download
         progress = guess_verification_progress(
@@ -136,15 +136,14 @@ def getchaintips(ctx: NodeContext) -> list[dict[str, Any]]:
     """Return all tips, the highest first."""
     state = ctx.chain.manager.state
     with state.lock:
-        active = state.active
+        active = ctx.chain.manager.view
         stale = [entry for entry in state.index if entry not in active]
         parents = {entry.prev for entry in stale}
         tips = [entry for entry in stale if entry not in parents]
         tips.append(active.tip)
         found = []
         for entry in tips:
-            fork = active.find_fork(entry)
-            branch = entry.height - (fork.height if fork is not None else -1)
+            branch = entry.height - active.find_fork(entry).height
             found.append((entry.height, entry.hash, branch, _tip_status(entry, entry in active)))
     found.sort(key=lambda tip: (-tip[0], tip[1]))
     return [

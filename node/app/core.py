@@ -17,6 +17,7 @@ from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import NULL_HASH
 from clarion.node.storage.directory_lock import DirectoryLock
 from clarion.node.validation.check_queue import make_check_queue
+from clarion.node.validation.pipeline import ScriptPipeline
 from clarion.notifiers.runner import EventsRunner
 from clarion.plugins.delivery import make_events_runner
 
@@ -71,8 +72,10 @@ class NodeCore:
         checker = make_check_queue(config.par, config.par_batch, config.check_queue)
         self._cleanup.callback(checker.close)
         checker.start()
+        pipeline = ScriptPipeline(checker)
+        self._cleanup.callback(pipeline.close)
         self.manager = ChainManager(
-            self.params, self.storage.stores, checker, chain_options(config, self.params), self.clock
+            self.params, self.storage.stores, pipeline, chain_options(config, self.params), self.clock
         )
         self.manager.journal.on_commit = self.events.wake
         self.chain = ChainService(self.manager, self._on_fatal)

@@ -21,7 +21,14 @@ from clarion.node.primitives.ids import hash_to_hex
 CONNECT_AHEAD = 32
 """Blocks that are lined up at a time: the way to the best tip need not be walked whole at every step."""
 
+MAX_UNSETTLED = 8
+"""Blocks whose scripts may still be in work in initial download: enough that the workers never wait for this thread."""
+
 logger = logging.getLogger(__name__)
+
+
+class _TakenBack(Exception):
+    """Blocks were taken back because of a failed script, so what was being done has lost its ground."""
 
 
 class Activation:
@@ -36,33 +43,60 @@ class Activation:
     def activate_best_chain(self, block: Block | None = None, outcome: BlockOutcome | None = None) -> None:
         """Connect and disconnect until no candidate is better than the tip.
 
-        `block` spares reading it again if it is connected; `outcome` hears what the full check said of its block.
-        Raises StorageError if data that the node stored is missing.
+        `block` spares reading it again if it is connected; `outcome` hears what the full check said of its block. In
+        initial download the last blocks may still be unsettled on return. Raises StorageError if data that the node
+        stored is missing.
         """
-        state = self._state
-        best: BlockIndexEntry | None = None
         while True:
-            start = state.active.tip if state.active.height >= 0 else None
-            moved = False
-            while True:
-                best = best or self.find_most_work_chain()
-                if best is None or (start is not None and best is state.active.tip):
-                    break
-                valid = self._step(best, block, outcome)
-                moved = True
-                if not valid:
-                    best = None
-                if start is None or work_key(state.active.tip) > work_key(start):
-                    break
-            if not moved:
-                return
-            fork = state.active.find_fork(start) if start is not None else None
-            if fork is not state.active.tip:
-                self._journal.tip_changed(fork)
-            if not state.initial_download or self._journal.due:
-                self._journal.commit()
-            if state.active.tip is best:
-                return
+            try:
+                if self._advance(block, outcome):
+                    return
+            except _TakenBack:
+                # The tip is where it was before the failed block came: look for the best chain from there.
+                continue
+
+    def settle(self) -> None:
+        """Wait for all script checks; where one fails, move to the best chain without it."""
+        while not self._settled():
+            self.activate_best_chain()
+
+    def _settled(self, keep: int = 0) -> bool:
+        """Wait for script checks; False if a block failed and was taken back."""
+        if not self._state.initial_download and len(self._connector.speculation):
+            # A commit follows at once; what it needs is done while the scripts are checked.
+            self._journal.sync_files()
+        failure = self._connector.speculation.settle(keep)
+        if failure is None:
+            return True
+        self._refuse(failure.entry, failure.invalid, failure.entry)
+        return False
+
+    def _advance(self, block: Block | None, outcome: BlockOutcome | None) -> bool:
+        """Move to a better tip; True once there is none. Raises _TakenBack."""
+        state = self._state
+        start = state.active.tip if state.active.height >= 0 else None
+        best: BlockIndexEntry | None = None
+        moved = False
+        while True:
+            best = best or self.find_most_work_chain()
+            if best is None or (start is not None and best is state.active.tip):
+                break
+            valid = self._step(best, block, outcome)
+            moved = True
+            if not valid:
+                best = None
+            if start is None or work_key(state.active.tip) > work_key(start):
+                break
+        if not moved:
+            return True
+        fork = state.active.find_fork(start) if start is not None else None
+        if fork is not state.active.tip:
+            self._journal.tip_changed(fork)
+        if not state.initial_download or self._journal.due:
+            if not self._settled():
+                raise _TakenBack
+            self._journal.commit()
+        return state.active.tip is best
 
     def find_most_work_chain(self) -> BlockIndexEntry | None:
         """Return the best candidate whose whole path is valid and stored; unusable ones are dropped."""
@@ -95,6 +129,9 @@ class Activation:
         state = self._state
         old = state.active.tip if state.active.height >= 0 else None
         fork = state.active.find_fork(best)
+        extends = fork is old
+        if not extends and not self._settled():
+            raise _TakenBack
         while state.active.height >= 0 and state.active.tip is not fork:
             self._connector.disconnect_tip()
         height = fork.height if fork is not None else -1
@@ -109,6 +146,13 @@ class Activation:
             for entry in reversed(path):
                 if not self._try_connect(entry, path[0], block, outcome):
                     return False
+                # A branch must be known to be good before the chain it replaces is forgotten.
+                if not self._settled(MAX_UNSETTLED if extends and state.initial_download else 0):
+                    if extends:
+                        raise _TakenBack
+                    with state.lock:
+                        self._acceptance.invalid_chain_found(path[0])
+                    return False
                 with state.lock:
                     state.candidates.prune(state.active.tip)
                 if old is None or state.active.tip.chainwork > old.chainwork:
@@ -120,16 +164,19 @@ class Activation:
     ) -> bool:
         given = block if block is not None and block.hash == entry.hash else None
         try:
-            self._connector.connect_tip(entry, given)
+            self._connector.connect_tip(entry, given, outcome)
         except BlockInvalid as invalid:
-            logger.error("ConnectTip: ConnectBlock %s failed, %s", hash_to_hex(entry.hash), invalid)
+            if not self._settled():
+                raise _TakenBack from None
             if outcome is not None:
                 outcome.judge(entry.hash, invalid)
-            self._acceptance.mark_invalid(entry, invalid)
-            if not invalid.mutated:
-                with self._state.lock:
-                    self._acceptance.invalid_chain_found(last)
+            self._refuse(entry, invalid, last)
             return False
-        if outcome is not None:
-            outcome.judge(entry.hash, None)
         return True
+
+    def _refuse(self, entry: BlockIndexEntry, invalid: BlockInvalid, last: BlockIndexEntry) -> None:
+        logger.error("ConnectTip: ConnectBlock %s failed, %s", hash_to_hex(entry.hash), invalid)
+        self._acceptance.mark_invalid(entry, invalid)
+        if not invalid.mutated and last is not entry:
+            with self._state.lock:
+                self._acceptance.invalid_chain_found(last)

@@ -7,6 +7,24 @@ from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.primitives.ids import BlockHash
 
 
+class ChainView:
+    """The chain that ends in `tip`, as any thread may see it: entries never change their ancestors."""
+
+    def __init__(self, tip: BlockIndexEntry) -> None:
+        self.tip = tip
+
+    def __contains__(self, entry: object) -> bool:
+        return isinstance(entry, BlockIndexEntry) and self.tip.ancestor(entry.height) is entry
+
+    def find_fork(self, entry: BlockIndexEntry) -> BlockIndexEntry:
+        """Return the last block of this chain that `entry` descends from (itself if it is on the chain)."""
+        at: BlockIndexEntry | None = entry.ancestor(self.tip.height) if entry.height > self.tip.height else entry
+        while at is not None and at not in self:
+            at = at.prev
+        assert at is not None, "all chains share genesis"
+        return at
+
+
 class ActiveChain:
     """The chain that the coins stand for. Written by the chain thread alone, under the chain lock."""
 

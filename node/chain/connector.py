@@ -1,18 +1,21 @@
 """Connecting one block to the tip and taking the tip off again.
 
-Owns: the hand-offs of one block: fetch prevouts, decide, check scripts, write undo data, apply. Never: choosing which
-block comes next. Runs on the chain thread; only the change of memory at the end is under the chain lock.
+Owns: the hand-offs of one block: fetch prevouts, decide, submit scripts, write undo data, apply. Never: choosing which
+block comes next, waiting for scripts. Runs on the chain thread; only the change of memory is under the chain lock.
 """
 
 import logging
-import math
 import time
+from concurrent.futures import Future
 
 from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.journal import Journal
+from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.script_policy import script_check_reason
+from clarion.node.chain.speculation import Speculation, Unsettled
 from clarion.node.chain.state import ChainState, ScriptChecker
 from clarion.node.chain.stores import ChainStores
+from clarion.node.chain.tip_log import log_tip
 from clarion.node.consensus.bip30 import bip30_outpoints, bip30_violation, is_bip30_repeat
 from clarion.node.consensus.block_check import check_block
 from clarion.node.consensus.block_context import contextual_check_block, contextual_check_block_header
@@ -27,6 +30,7 @@ from clarion.node.errors import BlockInvalid, DecodeError, StorageError
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import OutPoint, hash_to_hex, make_outpoint
 from clarion.node.storage import block_status
+from clarion.node.validation.check_queue import ScriptFailure
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +50,7 @@ class Connector:
         self._block_files = stores.block_files
         self._undo_files = stores.undo_files
         self._checker = checker
+        self.speculation = Speculation(state, journal)
 
     def read_block(self, entry: BlockIndexEntry) -> Block:
         """Return the stored block. Raises BlockFileError if it is missing, StorageError if it is another block."""
@@ -58,8 +63,13 @@ class Connector:
             raise StorageError(f"block {hash_to_hex(entry.hash)} is not at its place in file {entry.file}")
         return block
 
-    def connect_tip(self, entry: BlockIndexEntry, block: Block | None = None) -> None:
-        """Connect `entry`, a child of the tip. Raises BlockInvalid, with nothing changed, if it breaks a rule."""
+    def connect_tip(
+        self, entry: BlockIndexEntry, block: Block | None = None, outcome: BlockOutcome | None = None
+    ) -> None:
+        """Connect `entry`, a child of the tip, in memory; its scripts are checked meanwhile (see `speculation`).
+
+        Raises BlockInvalid, with nothing changed, if it breaks any other rule.
+        """
         state = self._state
         if block is None:
             block = self.read_block(entry)
@@ -67,23 +77,31 @@ class Connector:
         started = time.perf_counter()
         if entry.prev is None:
             self._advance(entry)
+            with state.lock:
+                entry.raise_validity(block_status.VALID_SCRIPTS)
+                state.mark_dirty(entry)
+            log_tip(entry, state.coins.size_bytes)
         else:
-            self._connect(entry, block)
+            self._connect(entry, block, outcome)
         logger.debug("Connect block %d: %.2fms", entry.height, (time.perf_counter() - started) * 1000)
 
-    def _connect(self, entry: BlockIndexEntry, block: Block) -> None:
+    def _connect(self, entry: BlockIndexEntry, block: Block, outcome: BlockOutcome | None) -> None:
         state = self._state
         result, existing = self._decide(block, entry)
-        if script_check_reason(state, entry) is not None:
-            self._check_scripts(result)
-        if not entry.has_undo:
-            position = self._undo_files.append(entry.file, entry.hash, result.delta.spent)
-            with state.lock:
-                entry.undo_pos, entry.undo_size = position.offset, position.length
-                entry.status |= block_status.HAVE_UNDO
+        check = self._submit_scripts(result, script_check_reason(state, entry) is not None)
+        undo = None if entry.has_undo else self._undo_files.append(entry.file, entry.hash, result.delta.spent)
+        mark = self._journal.mark()
         with state.lock:
             state.coins.connect(result.delta, overwritten=existing)
             self._advance(entry)
+        self.speculation.add(Unsettled(entry, result.delta, undo, check, mark, outcome))
+
+    def _submit_scripts(self, result: ConnectResult, needed: bool) -> "Future[ScriptFailure | None]":
+        if result.script_jobs and needed:
+            return self._checker.submit(result.script_jobs, result.flags)
+        passed: Future[ScriptFailure | None] = Future()
+        passed.set_result(None)
+        return passed
 
     def _decide(self, block: Block, entry: BlockIndexEntry) -> tuple[ConnectResult, set[OutPoint]]:
         """Fetch what the block spends and judge it; also return the coins that it overwrites."""
@@ -100,13 +118,6 @@ class Connector:
                 raise bip30_violation() from None
             raise
 
-    def _check_scripts(self, result: ConnectResult) -> None:
-        if not result.script_jobs:
-            return
-        failure = self._checker.check(result.script_jobs, result.flags)
-        if failure is not None:
-            raise script_failure(failure.error, failure.input_index, result.delta.block.txs[failure.tx_index])
-
     def dry_run(self, block: Block) -> None:
         """Check `block` on top of the tip, but for its proof of work, and keep nothing. Raises BlockInvalid."""
         state = self._state
@@ -117,7 +128,9 @@ class Connector:
         contextual_check_block_header(block.header, tip, state.params, state.clock.now())
         contextual_check_block(block, tip, state.params)
         result, _ = self._decide(block, BlockIndexEntry(block.header, tip))
-        self._check_scripts(result)
+        failure = self._submit_scripts(result, True).result()
+        if failure is not None:
+            raise script_failure(failure.error, failure.input_index, block.txs[failure.tx_index])
 
     def reconnect(self, entry: BlockIndexEntry) -> None:
         """Apply to the coins a block that was connected before the node stopped. Scripts are not run again."""
@@ -141,35 +154,19 @@ class Connector:
         """Take the tip off and return its entry. Raises StorageError if its data is missing or damaged."""
         state = self._state
         entry = state.active.tip
-        assert entry.prev is not None, "genesis is never disconnected"
+        prev = entry.prev
+        assert prev is not None, "genesis is never disconnected"
         self.undo_coins(entry)
         with state.lock:
             state.active.pop()
             state.update_initial_download()
             self._journal.disconnected(entry)
-        self._log_tip()
+        log_tip(prev, state.coins.size_bytes)
         return entry
 
     def _advance(self, entry: BlockIndexEntry) -> None:
         state = self._state
         with state.lock:
-            entry.raise_validity(block_status.VALID_SCRIPTS)
-            state.mark_dirty(entry)
             state.active.append(entry)
             state.update_initial_download()
             self._journal.connected(entry)
-        self._log_tip()
-
-    def _log_tip(self) -> None:
-        tip = self._state.active.tip
-        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(tip.time))
-        logger.info(
-            "UpdateTip: new best=%s height=%d version=0x%08x log2_work=%f tx=%d date='%s' cache=%.1fMiB",
-            hash_to_hex(tip.hash),
-            tip.height,
-            tip.version & 0xFFFFFFFF,
-            math.log2(tip.chainwork),
-            tip.chain_tx_count,
-            when,
-            self._state.coins.size_bytes / (1 << 20),
-        )

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from clarion.node.chain.acceptance import Acceptance
 from clarion.node.chain.activation import Activation
+from clarion.node.chain.active_chain import ChainView
 from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.coins_cache import CoinsCache
@@ -86,44 +87,63 @@ class ChainManager:
         self._activation.activate_best_chain()
 
     def invalidate_block(self, entry: BlockIndexEntry) -> None:
-        """Leave `entry` and all that builds on it, and remember them as invalid. Raises ValueError for genesis."""
+        """Leave `entry` and all that builds on it, and remember them as invalid. Nothing happens to genesis."""
+        self._activation.settle()
         self._verdicts.invalidate(entry)
 
     def reconsider_block(self, entry: BlockIndexEntry) -> None:
         """Forget that `entry`, its ancestors or its descendants were found invalid."""
+        self._activation.settle()
         self._verdicts.reconsider(entry)
 
     def precious_block(self, entry: BlockIndexEntry) -> None:
         """Prefer `entry` among tips of equal work."""
+        self._activation.settle()
         self._verdicts.make_precious(entry)
 
     def get_coin(self, outpoint: OutPoint) -> tuple[Coin | None, BlockIndexEntry]:
         """Return (coin or None if it is spent or never was, the tip that it was asked at)."""
+        self._activation.settle()
         return self.state.coins.get(outpoint), self.state.active.tip
 
     def set_importing(self, importing: bool) -> None:
         """Say whether blocks are being loaded from files: the node stays in initial download while they are."""
+        self._activation.settle()
         self.state.importing = importing
         self.state.update_initial_download()
 
     def commit(self) -> None:
         """Make everything done so far durable and tell it. Raises StorageError."""
+        self._activation.settle()
         self.journal.commit()
+
+    def settled_tip(self) -> BlockIndexEntry:
+        """Return the tip once no script check of it or its ancestors is open. Runs on the chain thread."""
+        self._activation.settle()
+        return self.state.active.tip
 
     def dry_run(self, block: Block) -> None:
         """Check `block` as if it came on top of the tip, without proof of work and without keeping anything.
 
         Raises BlockInvalid (the reference's TestBlockValidity).
         """
+        self._activation.settle()
         self._connector.dry_run(block)
 
     # --- any thread -------------------------------------------------------------------------------------------------
 
     @property
     def tip(self) -> BlockIndexEntry:
-        """The tip of the active chain."""
+        """The tip of the active chain as of the last commit."""
         with self.state.lock:
-            return self.state.active.tip
+            tip = self.state.told_tip
+        assert tip is not None, "the chain is loaded first"
+        return tip
+
+    @property
+    def view(self) -> ChainView:
+        """The chain as of the last commit. Look at it under the chain lock together with the index."""
+        return ChainView(self.tip)
 
     @property
     def initial_download(self) -> bool:

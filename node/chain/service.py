@@ -18,6 +18,8 @@ from clarion.node.errors import ClarionError, StorageError
 P = ParamSpec("P")
 T = TypeVar("T")
 
+IMPORT_PATIENCE_S = 0.05
+
 logger = logging.getLogger(__name__)
 
 
@@ -34,6 +36,7 @@ class ChainService:
         """`on_fatal` hears of errors that the chain can't go on after; it is called once, on the chain thread."""
         self.manager = manager
         self._on_fatal = on_fatal
+        self._taken = threading.Condition()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._uncommitted: list[tuple[Future[Any], Any]] = []
         self._thread = threading.Thread(target=self._run, name="chain", daemon=True)
@@ -47,25 +50,48 @@ class ChainService:
     def submit(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
         """Run `call` on the chain thread. The future carries its result or its exception."""
         future: Future[T] = Future()
-        if self._failed is not None or self._closed:
-            future.set_exception(StorageError(f"the chain has stopped: {self._failed or 'shutting down'}"))
-            return future
-        self._jobs.put(_Job(lambda: call(*args, **kwargs), future))
+        with self._taken:
+            if self._failed is None and not self._closed:
+                self._jobs.put(_Job(lambda: call(*args, **kwargs), future))
+                return future
+        future.set_exception(StorageError(f"the chain has stopped: {self._failed or 'shutting down'}"))
         return future
 
     def stop(self) -> None:
         """Finish the queued jobs, commit, flush and end the thread."""
-        self._closed = True
-        self._jobs.put(None)
+        with self._taken:
+            self._closed = True
+            self._jobs.put(None)
         if self._thread.is_alive():
             self._thread.join()
 
-    def _run(self) -> None:
-        while True:
+    def wait_for_room(self, limit: int) -> None:
+        """Wait until fewer than `limit` jobs are queued, so that a fast feeder does not fill the memory."""
+        with self._taken:
+            self._taken.wait_for(lambda: self._jobs.qsize() < limit or self._failed is not None)
+
+    def _next(self) -> _Job | None:
+        """Return the next job. While there is none, what is done is committed and the coins are flushed."""
+        try:
+            # In an import the next block is a moment away; a commit would let the workers run dry.
+            job = self._jobs.get(timeout=IMPORT_PATIENCE_S) if self.manager.state.importing else self._jobs.get_nowait()
+        except queue.Empty:
+            self._commit()
+            if not self.manager.state.importing:
+                self.manager.journal.flush()
             job = self._jobs.get()
+        with self._taken:
+            self._taken.notify_all()
+        return job
+
+    def _run(self) -> None:
+        job: _Job | None = None
+        while True:
             try:
+                job = self._next()
                 if job is None:
                     self._commit()
+                    self.manager.journal.flush()
                     return
                 self._work(job)
             except BaseException as error:
@@ -85,7 +111,7 @@ class ChainService:
             self._uncommitted.append((job.future, error))
         else:
             self._uncommitted.append((job.future, result))
-        if self._jobs.empty() or journal.due or not journal.pending:
+        if journal.due or not journal.pending:
             self._commit()
 
     def _commit(self) -> None:
@@ -99,7 +125,9 @@ class ChainService:
 
     def _fail(self, error: BaseException, job: _Job | None) -> None:
         logger.critical("The chain stops: %s", error, exc_info=not isinstance(error, StorageError))
-        self._failed = error
+        with self._taken:
+            self._failed = error
+            self._taken.notify_all()
         waiting = [future for future, _ in self._uncommitted]
         if job is not None:
             waiting.append(job.future)

@@ -6,6 +6,7 @@ Everything here is written by the chain thread alone, under the chain lock.
 
 import logging
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -25,9 +26,9 @@ logger = logging.getLogger(__name__)
 
 
 class ScriptChecker(Protocol):
-    """What connecting a block needs of `validation`: the first failed check, or None."""
+    """What connecting a block needs of `validation`: the first failed check of a block, or None, sooner or later."""
 
-    def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None: ...
+    def submit(self, jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | None]": ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class ChainState:
     index: BlockIndex = field(default_factory=BlockIndex)
     active: ActiveChain = field(default_factory=ActiveChain)
     candidates: Candidates = field(default_factory=Candidates)
+    told_tip: BlockIndexEntry | None = None
+    """The tip of the last commit: what other threads may speak of. `active` can be ahead of it in initial download."""
     best_header: BlockIndexEntry | None = None
     best_invalid: BlockIndexEntry | None = None
     initial_download: bool = True

@@ -33,9 +33,11 @@ class Verdicts:
         self._journal = journal
 
     def invalidate(self, entry: BlockIndexEntry) -> None:
-        """Mark a block and its descendants invalid, and leave its branch. Raises ValueError for genesis."""
+        """Mark a block and its descendants invalid, and leave its branch. Nothing happens to genesis."""
         if entry.prev is None:
-            raise ValueError("the genesis block can't be invalidated")
+            # The reference says nothing either; it only looks for a better chain, as after every verdict.
+            self._activation.activate_best_chain()
+            return
         state = self._state
         failed = entry
         start = state.active.tip

@@ -101,7 +101,7 @@ def _new_block(
 ) -> Block:
     """Build a block on the tip and check all of it but its proof of work. Runs on the chain thread."""
     manager = chain.manager
-    block = build_block(manager.tip, manager.state.params, clock.now(), script_pubkey, txs, version=version)
+    block = build_block(manager.settled_tip(), manager.state.params, clock.now(), script_pubkey, txs, version=version)
     manager.dry_run(block)
     return block
 

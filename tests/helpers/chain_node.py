@@ -14,6 +14,7 @@ from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.database import Database, open_database
 from clarion.node.storage.undo_files import UndoFiles
 from clarion.node.validation.inline_queue import InlineQueue
+from clarion.node.validation.pipeline import ScriptPipeline
 from helpers.chain_builder import Built
 
 FAR_AGE = 10**10
@@ -35,7 +36,7 @@ class ChainNode:
         self.params = select_params("regtest")
         self.clock = clock or Clock()
         self._options = ChainOptions(minimum_chainwork=0, assume_valid=None, max_tip_age=max_tip_age)
-        self._checker = checker or InlineQueue()
+        self._checker = checker or ScriptPipeline(InlineQueue())
         self.database: Database
         self.manager: ChainManager
         self.open()

@@ -19,6 +19,7 @@ from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.database import open_database
 from clarion.node.storage.undo_files import UndoFiles
 from clarion.node.validation.inline_queue import InlineQueue
+from clarion.node.validation.pipeline import ScriptPipeline
 from helpers import chain_builder as build
 from helpers.chain_builder import COIN, OP_TRUE, Built
 from helpers.oracle import Oracle
@@ -124,7 +125,7 @@ class World:
         stores = ChainStores(self._database.chain, self._database.coins, self._block_files, self._undo_files)
         self.clock = Clock(mock_time=int(time.time()))
         options = ChainOptions(minimum_chainwork=0, assume_valid=None, max_tip_age=NEVER_OLD_S)
-        self.manager = ChainManager(self.params, stores, InlineQueue(), options, self.clock)
+        self.manager = ChainManager(self.params, stores, ScriptPipeline(InlineQueue()), options, self.clock)
         self.manager.load()
         self.manager.set_importing(False)
         self.base = list(base)

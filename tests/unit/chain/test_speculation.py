@@ -1,0 +1,145 @@
+"""Blocks that are connected while their scripts are still being checked: nothing of them is told before, all of it goes."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from clarion.node.chain.outcome import BlockOutcome
+from clarion.node.consensus.connect import ScriptJob
+from clarion.node.errors import ClarionError, StorageError
+from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
+from clarion.node.script.errors import ScriptError
+from clarion.node.validation.check_queue import ScriptFailure
+from helpers.chain_builder import COIN, OP_TRUE, Built, genesis, make_block, make_chain, make_coinbase
+from helpers.chain_node import ChainNode
+
+INITIAL_DOWNLOAD_AGE = 60
+
+
+class LateChecker:
+    """Gives futures and keeps them; the test says when and how each check ends."""
+
+    def __init__(self) -> None:
+        self.checks: list[Future[ScriptFailure | None]] = []
+
+    def submit(self, jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | None]":
+        self.checks.append(Future())
+        return self.checks[-1]
+
+
+class Scene:
+    """A node in initial download over 101 blocks, and three blocks on top, each of which spends a coin."""
+
+    def __init__(self, folder: Path) -> None:
+        self.checker = LateChecker()
+        self.node = ChainNode(folder, max_tip_age=INITIAL_DOWNLOAD_AGE, checker=self.checker)
+        self.base = make_chain(genesis(), 103)
+        self.node.submit(*self.base)
+        self.seen = self.node.rows()[-1].seq
+        self.coins = self.stored_coins()
+        self.blocks = []
+        prev = self.base[-1]
+        for number in range(3):
+            outpoint, output = self.base[number].coinbase_output()
+            prev = make_block(prev, [Transaction(2, [TxIn(outpoint)], [TxOut(output.value, OP_TRUE)])])
+            self.blocks.append(prev)
+
+    def give(self, *blocks: Built) -> list[BlockOutcome]:
+        """Process blocks without a commit."""
+        return [self.node.manager.process_new_block(built.block) for built in blocks if built.block is not None]
+
+    def stored_coins(self) -> dict[bytes, int]:
+        """Flush and return all coins."""
+        self.node.manager.journal.flush()
+        return {bytes(outpoint): coin.value for outpoint, coin in self.node.database.coins.iterate()}
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+def test_blocks_are_connected_ahead_of_their_checks_and_told_after_them(scene: Scene) -> None:
+    outcomes = scene.give(*scene.blocks)
+    assert scene.node.manager.state.active.tip.hash == scene.blocks[2].hash
+    assert scene.node.manager.tip.hash == scene.base[-1].hash
+    assert [outcome.checked for outcome in outcomes] == [False, False, False]
+    for check in scene.checker.checks:
+        check.set_result(None)
+    scene.node.manager.commit()
+    assert [outcome.checked for outcome in outcomes] == [True, True, True]
+    assert scene.node.story(scene.blocks, scene.seen) == ["+0", "=0", "+1", "=1", "+2", "=2"]
+    assert scene.node.manager.tip.hash == scene.blocks[2].hash
+
+
+def test_a_failed_check_takes_its_block_and_all_above_back(scene: Scene) -> None:
+    outcomes = scene.give(*scene.blocks)
+    scene.checker.checks[0].set_result(None)
+    scene.checker.checks[1].set_result(ScriptFailure(1, 0, ScriptError.EVAL_FALSE))
+    scene.node.manager.commit()
+    reasons = [outcome.invalid.reject_reason if outcome.invalid else None for outcome in outcomes]
+    assert reasons[0] is None
+    assert reasons[1] is not None
+    assert reasons[1].startswith("block-script-verify-flag-failed (Script evaluated without error but")
+    assert reasons[2] == "bad-prevblk"
+    assert scene.node.story(scene.blocks, scene.seen) == ["+0", "=0"]
+    assert scene.node.tip == scene.blocks[0].hash
+    assert scene.node.reasons(*scene.blocks[1:]) == ["duplicate-invalid", "duplicate-invalid"]
+
+
+def test_the_coins_are_as_if_the_block_had_never_come(scene: Scene) -> None:
+    scene.give(*scene.blocks)
+    scene.checker.checks[0].set_result(ScriptFailure(1, 0, ScriptError.EVAL_FALSE))
+    scene.node.manager.commit()
+    assert scene.stored_coins() == scene.coins
+    assert scene.node.rows(scene.seen) == []
+    scene.node.restart()
+    assert scene.node.tip == scene.base[-1].hash
+
+
+def test_another_branch_takes_over_where_a_check_fails(scene: Scene) -> None:
+    rival = make_block(scene.base[-1], extra_nonce=7)
+    scene.give(scene.blocks[0], rival, scene.blocks[1])
+    scene.checker.checks[0].set_result(ScriptFailure(1, 0, ScriptError.EVAL_FALSE))
+    scene.node.manager.commit()
+    assert scene.node.tip == rival.hash
+    assert scene.node.story([rival], scene.seen) == ["+0", "=0"]
+
+
+def test_a_rule_that_a_later_block_breaks_waits_for_the_scripts_below(scene: Scene) -> None:
+    greedy = make_block(scene.blocks[0], coinbase=make_coinbase(105, value=51 * COIN))
+    scene.checker.submit = _failing(scene.checker)  # type: ignore[method-assign]
+    outcomes = scene.give(scene.blocks[0], greedy)
+    scene.node.manager.commit()
+    assert outcomes[0].invalid is not None
+    assert outcomes[0].invalid.reject_reason.startswith("block-script-verify-flag-failed")
+    assert scene.node.tip == scene.base[-1].hash
+
+
+def _failing(checker: LateChecker) -> object:
+    def submit(jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | None]":
+        future: Future[ScriptFailure | None] = Future()
+        future.set_result(ScriptFailure(1, 0, ScriptError.EVAL_FALSE))
+        return future
+
+    return submit
+
+
+def test_workers_that_can_not_check_stop_the_node_and_condemn_no_block(scene: Scene) -> None:
+    scene.give(scene.blocks[0])
+    scene.checker.checks[0].set_exception(ClarionError("11 script workers died while checking one block"))
+    with pytest.raises(StorageError, match="workers died"):
+        scene.node.manager.commit()
+    assert not scene.node.manager.state.index[scene.blocks[0].hash].failed
+
+
+def test_undo_data_is_there_after_the_check(scene: Scene) -> None:
+    scene.give(*scene.blocks)
+    for check in scene.checker.checks:
+        check.set_result(None)
+    scene.node.manager.commit()
+    entry = scene.node.manager.state.index[scene.blocks[2].hash]
+    undo = scene.node.undo_files.read_undo(entry.undo_position, entry.hash)
+    assert [[coin.value for coin in coins] for coins in undo] == [[50 * COIN]]
