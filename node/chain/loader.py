@@ -139,9 +139,11 @@ class BlockLoader:
             else:
                 self._scan.give_up_file(found, f"can't be decoded: {error}")
             return
+        # A result comes only with its commit, which may take seconds: it is the queue that must not grow.
+        self._service.wait_for_room(IN_FLIGHT)
         self._flying.append((found, self._service.submit(manager.process_new_block, block)))
         self._flying_hashes[found.hash] += 1
-        if len(self._flying) > IN_FLIGHT:
+        while self._flying and self._flying[0][1].done():
             self._settle()
 
     def _settle(self) -> None:
