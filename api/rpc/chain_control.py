@@ -56,10 +56,7 @@ def preciousblock(ctx: NodeContext, blockhash: str) -> None:
 def invalidateblock(ctx: NodeContext, blockhash: str) -> None:
     """Mark a block invalid."""
     entry = find_block(ctx, blockhash)
-    try:
-        ctx.chain.submit(ctx.chain.manager.invalidate_block, entry).result()
-    except ValueError as error:
-        raise RpcError(RpcCode.DATABASE_ERROR, str(error)) from None
+    ctx.chain.submit(ctx.chain.manager.invalidate_block, entry).result()
 
 
 @rpc_method(

@@ -15,7 +15,7 @@ from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import BlockInvalid, DecodeError, RpcError
 from clarion.node.mining.generate import generate_block, generate_to_script
 from clarion.node.mining.template import complete_witness
-from clarion.node.primitives.block import HEADER_SIZE, Block, BlockHeader
+from clarion.node.primitives.block import HEADER_SIZE, BlockHeader, parse_block
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.primitives.transaction import Transaction, decode_hex_transaction
 
@@ -43,7 +43,8 @@ _MAX_TRIES = Arg("maxtries", ArgType.NUM, "How many nonces to try", default=DEFA
 def submitblock(ctx: NodeContext, hexdata: str, dummy: str | None) -> str | None:
     """Return None if the block was accepted and checked, else BIP22's word or the reject reason."""
     try:
-        block = Block.parse(bytes.fromhex(hexdata)) if is_hex(hexdata) else None
+        # Bytes behind the block are no fault, as in the reference; they are not kept.
+        block = parse_block(bytes.fromhex(hexdata))[0] if is_hex(hexdata) else None
     except DecodeError:
         block = None
     if block is None:

@@ -65,6 +65,11 @@ def test_undecodable(own_stack: ApiStack, data: str) -> None:
     assert own_stack.error("submitheader", data) == (-22, "Block header decode failed")
 
 
+def test_bytes_behind_a_block_are_ignored(own_stack: ApiStack, blocks: list[Built]) -> None:
+    assert own_stack.result("submitblock", raw(blocks[0]) + "00ff") is None
+    assert own_stack.result("getblock", own_stack.result("getbestblockhash"), 0) == raw(blocks[0])
+
+
 def test_generate_to_address(own_stack: ApiStack) -> None:
     hashes = own_stack.result("generatetoaddress", nblocks=2, address=ADDRESS)
     assert [own_stack.result("getblockhash", height) for height in (1, 2)] == hashes

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from clarion.node.chain.block_index import BlockIndexEntry
 from helpers.chain_builder import Built, genesis, make_chain
 from helpers.chain_node import ChainNode
@@ -87,7 +85,10 @@ def test_precious_does_nothing_for_a_block_with_less_work(tmp_path: Path) -> Non
     assert node.tip == first[2].hash
 
 
-def test_genesis_can_not_be_invalidated(tmp_path: Path) -> None:
+def test_a_verdict_on_genesis_changes_nothing(tmp_path: Path) -> None:
     node = ChainNode(tmp_path)
-    with pytest.raises(ValueError, match="genesis"):
-        node.manager.invalidate_block(_entry(node, genesis()))
+    chain = make_chain(genesis(), 2)
+    node.submit(*chain)
+    node.manager.invalidate_block(_entry(node, genesis()))
+    assert node.tip == chain[1].hash
+    assert not _entry(node, genesis()).failed
