@@ -60,6 +60,8 @@ class Config:
     blocks_xor: bool
     fast_prune: bool
     prune_mib: int
+    reindex: bool
+    reindex_chainstate: bool
 
     par: int
     """Cores that check scripts, at least 1."""
@@ -213,6 +215,8 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         blocks_xor=read.flag("blocksxor", True),
         fast_prune=read.flag("fastprune", False),
         prune_mib=_prune(read),
+        reindex=read.flag("reindex", False),
+        reindex_chainstate=read.flag("reindex-chainstate", False),
         par=_cores(read.number("par", 0)),
         par_batch=read.number("parbatch", 128, 1),
         check_queue=_check_queue(read),

@@ -15,6 +15,7 @@ from types import FrameType
 from clarion.node.app.core import NodeCore
 from clarion.node.app.storage import lock_data_directory
 from clarion.node.chain.loader import BlockLoader
+from clarion.node.chain.reindex import Reindexer
 from clarion.node.config import Config
 from clarion.node.log import Log
 from clarion.node.primitives.ids import hash_to_hex
@@ -53,6 +54,9 @@ def run_import(config: Config, sources: Sequence[Path]) -> int:
 
 
 def _load(core: NodeCore, files: Sequence[Path], stop: threading.Event) -> int:
+    if not Reindexer(core.chain, core.storage.stores.block_files, stop.is_set).run():
+        print("Interrupted: run the same command again, without -reindex, to go on")
+        return 1
     loader = BlockLoader(core.chain, stop.is_set)
     total = sum(path.stat().st_size for path in files)
     with show_progress("Importing", total, "blocks") as progress:

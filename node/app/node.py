@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from types import FrameType
 
 from clarion import __version__
@@ -19,9 +20,11 @@ from clarion.node.app.api import start_api
 from clarion.node.app.core import NodeCore
 from clarion.node.app.storage import lock_data_directory
 from clarion.node.chain.loader import BlockLoader
+from clarion.node.chain.reindex import Reindexer
 from clarion.node.config import Config
-from clarion.node.errors import ClarionError, ConfigError
+from clarion.node.errors import BlockFileError, ClarionError, ConfigError, StorageError
 from clarion.node.log import Log, init_message, log_start
+from clarion.node.storage.blk_reader import block_paths
 from clarion.node.storage.directory_lock import DirectoryLock
 
 logger = logging.getLogger(__name__)
@@ -59,8 +62,7 @@ class Node:
                 start_api(self._config, core.params, self._methods, stack)
             core.start(self._say)
             self._become_ready(core)
-            if self._config.load_block:
-                stack.callback(self._load_in_background(core).join)
+            stack.callback(self._load_in_background(core).join)
             self._stop.wait()
             logger.info("Shutdown: In progress...")
             self._stop.set()
@@ -88,21 +90,38 @@ class Node:
         self._on_ready()
 
     def _load_in_background(self, core: NodeCore) -> threading.Thread:
-        def load() -> None:
-            try:
-                report = BlockLoader(core.chain, self._stop.is_set).load(self._config.load_block)
-                for line in report.faults:
-                    logger.error("%s", line)
-                core.chain.submit(core.manager.activate_best_chain).result()
-            except ClarionError as error:
-                logger.error("Loading of block files ended: %s", error)
-            if self._config.stop_after_block_import:
-                logger.info("Stopping after block import")
-                self.request_stop()
-
-        thread = threading.Thread(target=load, name="initload", daemon=True)
+        thread = threading.Thread(target=self._load, args=(core,), name="initload", daemon=True)
         thread.start()
         return thread
+
+    def _load(self, core: NodeCore) -> None:
+        """Go on with a rebuild, load the files of -loadblock, and connect what is stored and better than the tip."""
+        try:
+            if not Reindexer(core.chain, core.storage.stores.block_files, self._stop.is_set).run():
+                return
+            self._load_files(core)
+            core.chain.submit(core.manager.activate_best_chain).result()
+        except StorageError as error:
+            logger.error("Loading of blocks ended: %s", error)
+            self._on_fatal(error)
+        if self._config.stop_after_block_import:
+            logger.info("Stopping after block import")
+            self.request_stop()
+
+    def _load_files(self, core: NodeCore) -> None:
+        files: list[Path] = []
+        for source in self._config.load_block:
+            try:
+                files += block_paths(source)
+            except BlockFileError as error:
+                logger.warning("%s", error)
+        missing = [path for path in files if not path.exists()]
+        for path in missing:
+            logger.warning("Could not open blocks file %s", path)
+        if files:
+            loader = BlockLoader(core.chain, self._stop.is_set, skip_damage=True)
+            for line in loader.load(path for path in files if path not in missing).faults:
+                logger.error("%s", line)
 
     def _say(self, message: str) -> None:
         self._methods.set_message(message)

@@ -51,5 +51,8 @@ def open_storage(config: Config, params: ChainParams, lock: DirectoryLock) -> Op
         stack.callback(block_files.close)
         undo_files = UndoFiles(config.blocks_dir, params.magic)
         stack.callback(undo_files.close)
+        if config.reindex or config.reindex_chainstate:
+            database.begin_rebuild(keep_blocks=not config.reindex)
+        database.finish_wipe(undo_files)
         stores = ChainStores(database.chain, database.coins, block_files, undo_files)
         return OpenStorage(database, stores, stack.pop_all())

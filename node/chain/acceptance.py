@@ -9,7 +9,7 @@ import logging
 from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.candidates import work_key
 from clarion.node.chain.state import ChainState
-from clarion.node.consensus.block_check import check_block, check_block_header
+from clarion.node.consensus.block_check import check_block_header
 from clarion.node.consensus.block_context import contextual_check_block, contextual_check_block_header
 from clarion.node.consensus.deployments import segwit_active_at
 from clarion.node.errors import BlockInvalid
@@ -17,6 +17,7 @@ from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage import block_status
 from clarion.node.storage.block_files import BlockFiles
+from clarion.node.storage.rows import BlockPosition
 
 MIN_BLOCKS_TO_KEEP = 288
 
@@ -29,6 +30,8 @@ class Acceptance:
     def __init__(self, state: ChainState, block_files: BlockFiles) -> None:
         self._state = state
         self._block_files = block_files
+        self.rebuilding = False
+        """While the chain is built anew from the block files, `rebuild` says which block may be connected next."""
 
     def accept_header(self, header: BlockHeader, *, min_pow_checked: bool = True) -> BlockIndexEntry:
         """Return the header's entry, inserted if it is new.
@@ -59,12 +62,17 @@ class Acceptance:
         return entry
 
     def accept_block(
-        self, block: Block, *, requested: bool, min_pow_checked: bool = True
+        self,
+        block: Block,
+        *,
+        requested: bool,
+        min_pow_checked: bool = True,
+        position: BlockPosition | None = None,
     ) -> tuple[BlockIndexEntry, bool]:
         """Return (entry, whether the block is new and now stored). The block passed `check_block`.
 
-        A block that nobody asked for is only stored where it could become the tip soon. Raises BlockInvalid; a
-        permanent failure is remembered.
+        A block that nobody asked for is only stored where it could become the tip soon. `position` says where a block
+        lies in our block files already. Raises BlockInvalid; a permanent failure is remembered.
         """
         state = self._state
         entry = self.accept_header(block.header, min_pow_checked=min_pow_checked)
@@ -72,12 +80,11 @@ class Acceptance:
             return entry, False
         assert entry.prev is not None, "genesis is stored when the chain is made"
         try:
-            check_block(block, state.params)
             contextual_check_block(block, entry.prev, state.params)
         except BlockInvalid as invalid:
             self.mark_invalid(entry, invalid)
             raise
-        self.store(block, entry)
+        self.store(block, entry, position)
         return entry, True
 
     def _is_unwanted(self, entry: BlockIndexEntry) -> bool:
@@ -90,10 +97,14 @@ class Acceptance:
             or entry.chainwork < state.options.minimum_chainwork
         )
 
-    def store(self, block: Block, entry: BlockIndexEntry) -> None:
-        """Append the block to a block file and make it, and what waited for it, candidates for the tip."""
+    def store(self, block: Block, entry: BlockIndexEntry, position: BlockPosition | None = None) -> None:
+        """Append the block to a block file and make it, and what waited for it, candidates for the tip.
+
+        With `position` it is there already.
+        """
         state = self._state
-        position = self._block_files.append(block.raw)
+        if position is None:
+            position = self._block_files.append(block.raw)
         segwit = segwit_active_at(entry, state.params)
         with state.lock:
             entry.tx_count = len(block.txs)
@@ -117,7 +128,8 @@ class Acceptance:
             entry.sequence_id = state.next_sequence_id
             state.next_sequence_id += 1
             state.mark_dirty(entry)
-            state.try_add_candidate(entry)
+            if not self.rebuilding:
+                state.try_add_candidate(entry)
             queue.extend(state.unlinked.pop(entry.hash, ()))
 
     def mark_invalid(self, entry: BlockIndexEntry, invalid: BlockInvalid) -> None:

@@ -153,7 +153,10 @@ class BlockLoader:
         if not self._flying_hashes[found.hash]:
             del self._flying_hashes[found.hash]
         invalid = outcome.invalid
-        if invalid is None:
+        if invalid is None and self._is_refused(found.hash):
+            # It was connected on top of a block whose scripts failed a moment later.
+            self._leave_out(found)
+        elif invalid is None:
             self.report.loaded += outcome.new
             self.report.known += not outcome.new
         elif invalid.reject_reason == "bad-prevblk" or self._builds_on_refused(found):
@@ -165,8 +168,11 @@ class BlockLoader:
             self.report.refuse(f"block {hash_to_hex(outcome.hash)} refused: {invalid}")
 
     def _builds_on_refused(self, found: FoundBlock) -> bool:
-        parent = self._service.manager.lookup(found.prev_hash)
-        return found.prev_hash in self._doomed or (parent is not None and parent.failed)
+        return found.prev_hash in self._doomed or self._is_refused(found.prev_hash)
+
+    def _is_refused(self, block_hash: BlockHash) -> bool:
+        entry = self._service.manager.lookup(block_hash)
+        return entry is not None and entry.failed
 
     def _leave_out(self, found: FoundBlock) -> None:
         self.report.left_out += 1

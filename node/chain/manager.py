@@ -16,6 +16,7 @@ from clarion.node.chain.coins_cache import CoinsCache
 from clarion.node.chain.connector import Connector
 from clarion.node.chain.journal import Journal
 from clarion.node.chain.outcome import BlockOutcome
+from clarion.node.chain.rebuild import Rebuild
 from clarion.node.chain.recovery import Recovery
 from clarion.node.chain.state import ChainOptions, ChainState, ScriptChecker
 from clarion.node.chain.stores import ChainStores
@@ -46,6 +47,7 @@ class ChainManager:
         self._acceptance = Acceptance(self.state, stores.block_files)
         self._connector = Connector(self.state, self.journal, stores, checker)
         self._activation = Activation(self.state, self._acceptance, self._connector, self.journal)
+        self.rebuild = Rebuild(self.state, self._acceptance, self._activation, self.journal, stores)
         self._verdicts = Verdicts(self.state, self._acceptance, self._connector, self._activation, self.journal)
 
     # --- the chain thread -------------------------------------------------------------------------------------------

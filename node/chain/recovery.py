@@ -14,11 +14,26 @@ from clarion.node.chain.journal import Journal
 from clarion.node.chain.state import ChainState
 from clarion.node.chain.stores import ChainStores
 from clarion.node.errors import StorageError
+from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import hash_to_hex
+from clarion.node.storage.blk_reader import BlkFile
+from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.coin_store import CoinStore
+from clarion.node.storage.database import REBUILD_KEY, Rebuild
 from clarion.node.storage.rows import BlockPosition
 
 logger = logging.getLogger(__name__)
+
+
+def find_genesis(block_files: BlockFiles, params: ChainParams) -> BlockPosition | None:
+    """Return where genesis lies if it is the first block of the first block file, as it is in the reference's."""
+    for number in block_files.numbers()[:1]:
+        with BlkFile(block_files.path(number), params.magic) as file:
+            for offset, length in file.records(skip_damage=True):
+                if file.read(offset, length) == params.genesis.raw:
+                    return BlockPosition(number, offset, length)
+                return None
+    return None
 
 
 class Recovery:
@@ -39,6 +54,9 @@ class Recovery:
         Raises StorageError if the store contradicts itself or needs data that is gone.
         """
         state = self._state
+        step = Rebuild(stores.chain.read_meta(REBUILD_KEY) or b"")
+        self._acceptance.rebuilding = step is not Rebuild.NONE
+        state.importing = state.importing or self._acceptance.rebuilding
         for row in stores.chain.load_blocks():
             state.index.load(row)
         for block_hash in stores.chain.load_active():
@@ -48,15 +66,19 @@ class Recovery:
             entry.sequence_id = SEQUENCE_BEST_CHAIN_FROM_DISK
             state.active.append(entry)
         self._journal.reset()
-        self._recover_files(stores)
+        self._recover_files(stores, step)
         if state.active.height < 0:
-            self._make_genesis()
+            self._make_genesis(find_genesis(stores.block_files, state.params) if step is Rebuild.INDEX else None)
         self._rank()
         self._recover_coins(stores.coins)
         state.update_initial_download()
 
-    def _recover_files(self, stores: ChainStores) -> None:
+    def _recover_files(self, stores: ChainStores, step: Rebuild) -> None:
         """Cut off what was written behind the last commit."""
+        if step is Rebuild.INDEX:
+            # The index does not know yet what the files hold: nothing is cut, and new blocks go to a new file.
+            stores.block_files.recover(None)
+            return
         last_block: BlockPosition | None = None
         last_undo: dict[int, BlockPosition] = {}
         for entry in self._state.index:
@@ -68,13 +90,17 @@ class Recovery:
         if torn:
             logger.info("Cut %d bytes that no commit names off the block and undo files", torn)
 
-    def _make_genesis(self) -> None:
+    def _make_genesis(self, position: BlockPosition | None) -> None:
+        """Store genesis, unless it lies at `position` or is in the index already, and connect it."""
         state = self._state
         genesis = state.params.genesis
         with state.lock:
             entry = state.index.add(genesis.header)
             state.add_header(entry)
-        self._acceptance.store(genesis, entry)
+        if not entry.has_data:
+            self._acceptance.store(genesis, entry, position)
+        with state.lock:
+            state.try_add_candidate(entry)
         # The reference connects genesis while it still counts as loading blocks.
         importing, state.importing = state.importing, True
         self._activation.activate_best_chain(genesis)
@@ -92,7 +118,8 @@ class Recovery:
             if entry.chainwork > best.chainwork:
                 best = entry
             if state.connectable(entry):
-                state.try_add_candidate(entry)
+                if not self._acceptance.rebuilding or entry is state.active.tip:
+                    state.try_add_candidate(entry)
             elif entry.has_data and entry.prev is not None and not entry.prev.chain_tx_count:
                 state.unlinked.setdefault(entry.prev.hash, []).append(entry)
         state.best_header = best

@@ -51,6 +51,14 @@ class BlockFiles:
         """Return the raw block at `position`. Raises BlockFileError if its file is not there or is damaged."""
         return self._files.read(position)
 
+    def numbers(self) -> list[int]:
+        """Return the numbers of the files that exist, ascending."""
+        return self._files.numbers()
+
+    def remove(self, file: int) -> None:
+        """Delete block file number `file`, which nothing may refer to any more. Durable after `sync`."""
+        self._files.remove(file)
+
     def path(self, file: int) -> Path:
         """Return the path of block file number `file`."""
         return self._files.path(file)

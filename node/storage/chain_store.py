@@ -4,13 +4,14 @@ Owns: the tip commit, one durable transaction. Never: a decision about the chain
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from clarion.node.events.row import EventRow
 from clarion.node.primitives.ids import BlockHash
+from clarion.node.storage.block_status import HAVE_UNDO, VALID_MASK, VALID_TRANSACTIONS
 from clarion.node.storage.engine import Writer, driver_sql
 from clarion.node.storage.location import Location
 from clarion.node.storage.rows import BlockRow, ChainCommit
@@ -33,6 +34,10 @@ _SET_META = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UP
 _LOAD_PAGE = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE (height, hash) > (?, ?) ORDER BY height, hash LIMIT ?"
 _LOAD_ACTIVE = "SELECT hash FROM active_chain WHERE height >= ? ORDER BY height LIMIT ?"
 _PAGE = 10_000
+_FORGET_CONNECTED = (
+    f"UPDATE blocks SET status = (status & ~{VALID_MASK | HAVE_UNDO}) | {VALID_TRANSACTIONS}, undo_pos = 0, "
+    f"undo_size = 0 WHERE (status & {VALID_MASK}) > {VALID_TRANSACTIONS} OR (status & {HAVE_UNDO}) <> 0"
+)
 
 
 class ChainStore:
@@ -85,6 +90,20 @@ class ChainStore:
         if change.meta:
             execute(self._set_meta, list(change.meta.items()))
         return last_seq
+
+    def wipe(self, *, keep_blocks: bool, meta: Mapping[str, bytes]) -> None:
+        """Empty the active chain and the event log, and set `meta`, in one durable transaction.
+
+        With `keep_blocks` the block index stays, with every block as it was before it was connected; else it goes too.
+        """
+        with self._numbering:
+            with self._writer.transaction() as connection:
+                execute = connection.exec_driver_sql
+                execute("DELETE FROM active_chain")
+                execute("DELETE FROM event_log")
+                execute(_FORGET_CONNECTED if keep_blocks else "DELETE FROM blocks")
+                execute(self._set_meta, list(meta.items()))
+            self._last_seq = 0
 
     def load_blocks(self) -> Iterator[BlockRow]:
         """Yield every block and header by height, then hash. Reads in pages: a million of them need little memory."""

@@ -39,6 +39,10 @@ class CoinSql(Protocol):
         """Say which block the coins stand at."""
         ...
 
+    def wipe(self, connection: Connection) -> None:
+        """Delete all rows, and the tip."""
+        ...
+
 
 class SqliteCoinSql:
     """Sorted IN lists, and one prepared statement over many rows."""
@@ -74,6 +78,11 @@ class SqliteCoinSql:
     def set_tip(self, connection: Connection, block_hash: bytes) -> None:
         """Say which block the coins stand at."""
         connection.exec_driver_sql(self._SET_TIP, (block_hash,))
+
+    def wipe(self, connection: Connection) -> None:
+        """Delete all rows, and the tip."""
+        connection.exec_driver_sql("DELETE FROM coins")
+        connection.exec_driver_sql("DELETE FROM coins_tip")
 
 
 class PostgresCoinSql:
@@ -116,6 +125,10 @@ class PostgresCoinSql:
     def set_tip(self, connection: Connection, block_hash: bytes) -> None:
         """Say which block the coins stand at."""
         connection.exec_driver_sql(self._SET_TIP, (block_hash,))
+
+    def wipe(self, connection: Connection) -> None:
+        """Delete all rows, and the tip."""
+        connection.exec_driver_sql("TRUNCATE coins, coins_tip")
 
 
 def coin_sql(location: Location) -> CoinSql:

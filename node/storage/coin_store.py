@@ -119,6 +119,11 @@ class CoinStore:
                 self._sql.upsert(connection, rows)
             self._sql.set_tip(connection, tip)
 
+    def wipe(self) -> None:
+        """Delete all coins and forget their tip. Raises StorageError."""
+        with self._writer.transaction() as connection:
+            self._sql.wipe(connection)
+
     def tip(self) -> BlockHash | None:
         """Return the block that the coins stand at, None before the first flush."""
         with self._reader.snapshot() as view:

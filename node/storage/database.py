@@ -6,6 +6,7 @@ Owns: the order of opening, the writer's locks, closing. Never: a statement abou
 import contextlib
 import hashlib
 import time
+from enum import Enum
 from pathlib import Path
 
 from sqlalchemy.engine import Connection
@@ -18,8 +19,25 @@ from clarion.node.storage.engine import Writer, reader_engine, writer_engine
 from clarion.node.storage.event_log import EventLog
 from clarion.node.storage.location import Backend, Location, locate
 from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, new_id, prepare, read_meta
+from clarion.node.storage.rows import ChainCommit
+from clarion.node.storage.undo_files import UndoFiles
+
+REBUILD_KEY = "rebuild"
+"""Setting of the chain database that names the next step of -reindex or -reindex-chainstate."""
 
 _LOCK_WAIT_S = 5.0
+
+
+class Rebuild(Enum):
+    """The steps of -reindex and -reindex-chainstate, as they are stored."""
+
+    NONE = b""
+    WIPE_ALL = b"wipe-all"
+    WIPE_CHAINSTATE = b"wipe-chainstate"
+    INDEX = b"index"
+    """The block files are read into the block index."""
+    CONNECT = b"connect"
+    """The blocks of the index are connected again."""
 
 
 class Database:
@@ -40,6 +58,30 @@ class Database:
         self.chain = ChainStore(chain, location)
         self.coins = CoinStore(coins, CoinReader(coin_readers, location), location)
         self.events = EventLog(chain_readers, location, self.log_id)
+
+    def begin_rebuild(self, *, keep_blocks: bool) -> None:
+        """Forget the active chain, the event log (a new one begins, with a new id) and, unless kept, the block index.
+
+        What is left to be wiped is done by `finish_wipe`, also after a crash. Raises StorageError.
+        """
+        log_id = new_id()
+        step = Rebuild.WIPE_CHAINSTATE if keep_blocks else Rebuild.WIPE_ALL
+        self.chain.wipe(keep_blocks=keep_blocks, meta={"log_id": log_id, REBUILD_KEY: step.value})
+        self.log_id = self.events.log_id = log_id.decode()
+
+    def rebuild_step(self) -> Rebuild:
+        """Return which step of a rebuild is next."""
+        return Rebuild(self.chain.read_meta(REBUILD_KEY) or b"")
+
+    def finish_wipe(self, undo_files: UndoFiles) -> None:
+        """Wipe the coins and the undo files of the chain that was forgotten, if that is the next step."""
+        step = self.rebuild_step()
+        following = {Rebuild.WIPE_ALL: Rebuild.INDEX, Rebuild.WIPE_CHAINSTATE: Rebuild.CONNECT}.get(step)
+        if following is None:
+            return
+        self.coins.wipe()
+        undo_files.remove_all()
+        self.chain.commit(ChainCommit(meta={REBUILD_KEY: following.value}))
 
     def close(self) -> None:
         """Close all connections and give the lock free."""

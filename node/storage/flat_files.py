@@ -145,6 +145,19 @@ class FlatFiles:
             raise StorageError(f"{path}: {error.strerror}") from error
         return surplus
 
+    def remove(self, file: int) -> None:
+        """Delete a file. Does nothing if it is not there. Raises StorageError."""
+        path = self.path(file)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageError(f"{path}: {error.strerror}") from error
+        self._writing.pop(file, None)
+        self._dirty.discard(file)
+        with self._cache_lock:
+            self._cache.pop(file, None)
+        self._new_entries = True
+
     def sync(self) -> None:
         """Make every write that ended before the call durable: data, then new names in the folder. Raises StorageError.
 

@@ -104,6 +104,17 @@ class UndoFiles:
         path = self._files.path(position.file)
         return BlockFileError(f"{path}: the undo record at offset {position.offset} is damaged: {reason}")
 
+    def remove(self, file: int) -> None:
+        """Delete undo file number `file`, which nothing may refer to any more. Durable after `sync`."""
+        self._files.remove(file)
+        self._ends.pop(file, None)
+
+    def remove_all(self) -> None:
+        """Delete every undo file, durably. Nothing may refer to them any more."""
+        for file in self._files.numbers():
+            self.remove(file)
+        self.sync()
+
     def path(self, file: int) -> Path:
         """Return the path of undo file number `file`."""
         return self._files.path(file)

@@ -41,12 +41,16 @@ class ChainNode:
         self.manager: ChainManager
         self.open()
 
-    def open(self) -> None:
-        """Open the storage and load the chain."""
+    def open_database(self) -> None:
+        """Open the storage only."""
         self.database = open_database(None, self.folder, self.params)
         folder, magic = self.folder / "blocks", self.params.magic
         folder.mkdir(parents=True, exist_ok=True)
         self.block_files, self.undo_files = BlockFiles(folder, magic), UndoFiles(folder, magic)
+
+    def open(self) -> None:
+        """Open the storage and load the chain."""
+        self.open_database()
         stores = ChainStores(self.database.chain, self.database.coins, self.block_files, self.undo_files)
         self.manager = ChainManager(self.params, stores, self._checker, self._options, self.clock)
         self.manager.load()
