@@ -88,6 +88,8 @@ class Node:
     def spawn(self, *more: str) -> subprocess.Popen[bytes]:
         """Start the process and return at once."""
         self.datadir.mkdir(parents=True, exist_ok=True)
+        # After a kill, children of the old process may still answer for a moment: only the new cookie leads to the new.
+        (self.chain_dir / ".cookie").unlink(missing_ok=True)
         arguments = [
             f"-datadir={self.datadir}",
             f"-chain={self.chain}",
