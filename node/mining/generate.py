@@ -48,10 +48,7 @@ def generate_to_script(
     params = chain.manager.state.params
     hashes: list[BlockHash] = []
     while len(hashes) < nblocks:
-        try:
-            block = chain.submit(_new_block, chain, clock, script_pubkey, (), block_version).result()
-        except BlockInvalid as invalid:
-            raise RpcError(_RPC_MISC_ERROR, f"TestBlockValidity failed: {invalid}") from None
+        block = _empty_block(chain, clock, script_pubkey, block_version)
         found, max_tries = find_nonce(block, params, max_tries)
         if max_tries == 0:
             break
@@ -72,8 +69,10 @@ def generate_block(
 ) -> Block | None:
     """Mine one block of `txs`, in their order, whose fees nobody claims; None if no nonce was found.
 
-    With `submit` it is processed too. Raises BlockInvalid if the block would break a rule.
+    With `submit` it is processed too. Raises BlockInvalid if the block would break a rule, RpcError if it would do so
+    even without `txs`: the reference fills a template that it has tested.
     """
+    _empty_block(chain, clock, script_pubkey, block_version)
     block = chain.submit(_new_block, chain, clock, script_pubkey, txs, block_version).result()
     found, tries_left = find_nonce(block, chain.manager.state.params, DEFAULT_MAX_TRIES)
     if found is None or tries_left == 0:
@@ -94,6 +93,13 @@ def find_nonce(block: Block, params: ChainParams, max_tries: int) -> Search:
     if max_tries == 0 or header.nonce == MAX_NONCE:
         return Search(None, max_tries)
     return Search(block if header is block.header else Block(header, block.txs), max_tries)
+
+
+def _empty_block(chain: ChainService, clock: Clock, script_pubkey: bytes, version: int | None) -> Block:
+    try:
+        return chain.submit(_new_block, chain, clock, script_pubkey, (), version).result()
+    except BlockInvalid as invalid:
+        raise RpcError(_RPC_MISC_ERROR, f"TestBlockValidity failed: {invalid}") from None
 
 
 def _new_block(

@@ -8,6 +8,8 @@ from helpers.api_stack import ApiStack
 from helpers.chain_builder import Built, genesis, make_block, make_chain
 
 ADDRESS = "mjTkW3DjgyZck4KbiRusZsqTgaYTxdSz6z"
+TX = "0200000001" + "11" * 32 + "0000000000ffffffff0100000000000000000151" + "00000000"
+"""Spends an output that does not exist."""
 
 
 @pytest.fixture
@@ -122,3 +124,26 @@ def test_mocked_clock_dates_new_blocks(frozen: ApiStack) -> None:
     (block_hash,) = frozen.result("generatetodescriptor", 1, "raw(51)")
     assert frozen.result("getblockheader", block_hash)["time"] == 1_700_000_000
     assert not frozen.node.clock.now() - 1_700_000_000
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("generatetodescriptor", [1, "raw(51)"]),
+        ("generateblock", ["raw(51)", []]),
+        ("generateblock", ["raw(51)", [TX]]),
+    ],
+)
+def test_a_template_that_is_invalid_by_itself_is_no_fault_of_the_transactions(
+    frozen: ApiStack, method: str, params: list[object]
+) -> None:
+    frozen.result("generatetodescriptor", 1, "raw(51)")
+    frozen.result("setmocktime", 1_600_000_000)
+    reason = "time-too-new, block timestamp too far in the future"
+    assert frozen.error(method, *params) == (-1, f"TestBlockValidity failed: {reason}")
+
+
+def test_a_transaction_that_makes_the_template_invalid(own_stack: ApiStack) -> None:
+    reason = "bad-txns-inputs-missingorspent, CheckTxInputs: inputs missing/spent in transaction"
+    code, message = own_stack.error("generateblock", "raw(51)", [TX])
+    assert (code, message[: 27 + len(reason)]) == (-25, f"TestBlockValidity failed: {reason} ")
