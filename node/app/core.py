@@ -12,12 +12,16 @@ from clarion.node.chain.clock import Clock
 from clarion.node.chain.manager import ChainManager
 from clarion.node.chain.service import ChainService
 from clarion.node.chain.state import ChainOptions
+from clarion.node.chain.verify import Verifier, check_at_start
 from clarion.node.config import Config, params_of
+from clarion.node.errors import ConfigError
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import NULL_HASH
+from clarion.node.storage.database import Rebuild
 from clarion.node.storage.directory_lock import DirectoryLock
 from clarion.node.validation.check_queue import make_check_queue
 from clarion.node.validation.pipeline import ScriptPipeline
+from clarion.node.validation.script_cache import ScriptCache
 from clarion.notifiers.runner import EventsRunner
 from clarion.plugins.delivery import make_events_runner
 
@@ -38,12 +42,19 @@ def chain_options(config: Config, params: ChainParams) -> ChainOptions:
 class NodeCore:
     """A running chain whose events are told. Use as a context manager, or call `start` and `stop`."""
 
-    def __init__(self, config: Config, lock: DirectoryLock, on_fatal: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        lock: DirectoryLock,
+        on_fatal: Callable[[BaseException], None],
+        interrupted: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Open everything that may refuse: plugins and storage. Takes `lock` over. Raises ConfigError, PluginError."""
         self.config = config
         self.params = params_of(config)
         self.clock = Clock(config.mock_time)
         self._on_fatal = on_fatal
+        self._interrupted = interrupted
         self._cleanup = ExitStack()
         try:
             self.events: EventsRunner = make_events_runner(config)
@@ -72,7 +83,7 @@ class NodeCore:
         checker = make_check_queue(config.par, config.par_batch, config.check_queue)
         self._cleanup.callback(checker.close)
         checker.start()
-        pipeline = ScriptPipeline(checker)
+        pipeline = ScriptPipeline(checker, ScriptCache(config.script_cache_bytes))
         self._cleanup.callback(pipeline.close)
         self.manager = ChainManager(
             self.params, self.storage.stores, pipeline, chain_options(config, self.params), self.clock
@@ -83,7 +94,20 @@ class NodeCore:
         self._cleanup.callback(self.chain.stop)
         say("Loading block index…")
         self.chain.submit(self.manager.load).result()
+        self._check_chain(say)
         self.events.wait_ready()
+
+    def _check_chain(self, say: Callable[[str], None]) -> None:
+        config = self.config
+        if self.storage.database.rebuild_step() is not Rebuild.NONE:
+            return
+        say("Verifying blocks…")
+        verifier = Verifier(self.chain, self.storage.stores, pruned=config.prune_mib > 0, interrupted=self._interrupted)
+        reason = check_at_start(
+            verifier, self.manager.tip, self.clock.now(), level=config.check_level, depth=config.check_blocks
+        )
+        if reason is not None:
+            raise ConfigError(f"{reason}.\nPlease restart with -reindex or -reindex-chainstate to recover.")
 
     def stop(self) -> None:
         """Finish the work at hand, commit, tell what is durable, close everything."""

@@ -131,6 +131,8 @@ class Connector:
         failure = self._submit_scripts(result, True).result()
         if failure is not None:
             raise script_failure(failure.error, failure.input_index, block.txs[failure.tx_index])
+        # The block that is mined from this one need not run them again.
+        self._checker.remember(result.script_jobs, result.flags)
 
     def reconnect(self, entry: BlockIndexEntry) -> None:
         """Apply to the coins a block that was connected before the node stopped. Scripts are not run again."""

@@ -29,6 +29,7 @@ class ScriptChecker(Protocol):
     """What connecting a block needs of `validation`: the first failed check of a block, or None, sooner or later."""
 
     def submit(self, jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | None]": ...
+    def remember(self, jobs: Sequence[ScriptJob], flags: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

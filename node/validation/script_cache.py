@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.primitives.ids import Wtxid
-from clarion.node.validation.check_queue import CheckQueue, ScriptFailure
 
 BYTES_PER_ENTRY = 256
 """What one entry takes in memory: key tuple, wtxid, place in the table."""
@@ -37,30 +36,14 @@ class ScriptCache:
         """Whether the transaction's scripts are known to be valid under exactly these flags."""
         return (wtxid, flags) in self._entries
 
+    def unknown(self, jobs: Sequence[ScriptJob], flags: int) -> Sequence[ScriptJob]:
+        """Return the jobs whose scripts still have to be checked under `flags`, in their order."""
+        if not self._entries:
+            return jobs
+        return [job for job in jobs if (job.tx.wtxid, flags) not in self._entries]
+
     def discard(self, wtxids: Iterable[Wtxid], flags: int) -> None:
         """Forget transactions, for a block has confirmed them."""
         with self._lock:
             for wtxid in wtxids:
                 self._entries.pop((wtxid, flags), None)
-
-
-class CachedQueue:
-    """A queue that leaves out what the cache knows."""
-
-    def __init__(self, queue: CheckQueue, cache: ScriptCache) -> None:
-        self._queue = queue
-        self._cache = cache
-
-    def start(self) -> None:
-        """Make the workers ready."""
-        self._queue.start()
-
-    def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
-        """Run the scripts of the jobs that are not known to be valid under `flags`."""
-        cache = self._cache
-        unknown = [job for job in jobs if not cache.contains(job.tx.wtxid, flags)] if len(cache) else jobs
-        return self._queue.check(unknown, flags) if unknown else None
-
-    def close(self) -> None:
-        """End the workers."""
-        self._queue.close()

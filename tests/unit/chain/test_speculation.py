@@ -28,6 +28,8 @@ class LateChecker:
         self.checks.append(Future())
         return self.checks[-1]
 
+    def remember(self, jobs: Sequence[ScriptJob], flags: int) -> None: ...
+
 
 class Scene:
     """A node in initial download over 101 blocks, and three blocks on top, each of which spends a coin."""

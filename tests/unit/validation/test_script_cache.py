@@ -1,30 +1,14 @@
-"""The script cache: exact keys, a bound, and a queue that leaves out what it knows."""
-
-from collections.abc import Sequence
+"""The script cache: exact keys, a bound, and the jobs that it leaves out."""
 
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import NULL_OUTPOINT, Wtxid
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
-from clarion.node.validation.check_queue import ScriptFailure
-from clarion.node.validation.script_cache import BYTES_PER_ENTRY, CachedQueue, ScriptCache
+from clarion.node.validation.script_cache import BYTES_PER_ENTRY, ScriptCache
 
 
 def wtxid(number: int) -> Wtxid:
     return Wtxid(number.to_bytes(32, "little"))
-
-
-class RecordingQueue:
-    def __init__(self) -> None:
-        self.seen: list[int] = []
-
-    def start(self) -> None: ...
-
-    def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
-        self.seen += [job.tx_index for job in jobs]
-        return None
-
-    def close(self) -> None: ...
 
 
 def test_key_is_wtxid_and_flags() -> None:
@@ -53,9 +37,7 @@ def test_discard() -> None:
 def test_known_transactions_are_left_out() -> None:
     txs = [Transaction(2, [TxIn(NULL_OUTPOINT, bytes((i,)))], [TxOut(1, b"")]) for i in range(3)]
     jobs = [ScriptJob(tx, [Coin(1, b"", 0)], index) for index, tx in enumerate(txs)]
-    cache, inner = ScriptCache(1 << 20), RecordingQueue()
-    queue = CachedQueue(inner, cache)
+    cache = ScriptCache(1 << 20)
     cache.add(txs[1].wtxid, 7)
-    assert queue.check(jobs, 7) is None
-    assert queue.check(jobs, 8) is None
-    assert inner.seen == [0, 2, 0, 1, 2]
+    assert [job.tx_index for job in cache.unknown(jobs, 7)] == [0, 2]
+    assert [job.tx_index for job in cache.unknown(jobs, 8)] == [0, 1, 2]
