@@ -25,7 +25,7 @@ class ScriptPipeline:
 
     def __init__(self, checks: CheckQueue, cache: ScriptCache | None = None) -> None:
         self._checks = checks
-        self._cache = cache or ScriptCache(0)
+        self._cache = ScriptCache(0) if cache is None else cache
         self._inline = InlineQueue()
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
