@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clarion.api.settings import ApiSettings
     from clarion.node.chain.clock import Clock
     from clarion.node.chain.service import ChainService
+    from clarion.node.chain.stores import ChainStores
     from clarion.node.config import Config
     from clarion.node.params.chain_params import ChainParams
     from clarion.node.storage.chain_reader import ChainReader
@@ -51,6 +52,9 @@ class NodeContext:
     request_stop: Callable[[], None]
     last_event_seq: Callable[[], int]
     blocks_dir: Path
+    stores: ChainStores
+    stopping: Callable[[], bool] = lambda: False
+    """Whether the node is shutting down: long work gives up."""
     log: CategoryLog | None = None
     warnings: list[str] = field(default_factory=list)
     indexes: Callable[[], Mapping[str, Mapping[str, Any]]] = dict

@@ -24,6 +24,7 @@ _log = logging.getLogger("clarion.rpc")
 METHOD_MODULES = (
     "blockchain",
     "chain_control",
+    "chain_files",
     "chain_state",
     "control",
     "mempool",

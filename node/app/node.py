@@ -54,7 +54,7 @@ class Node:
         # As the reference: a new log file for a tool that moved the old one away.
         signal.signal(signal.SIGHUP, lambda number, frame: self._log.handler.reopen())
         with ExitStack() as stack:
-            core = NodeCore(self._config, self._lock, self._on_fatal)
+            core = NodeCore(self._config, self._lock, self._on_fatal, self._stop.is_set)
             stack.callback(core.stop)
             log_start(self._config, __version__)
             self._write_pid_file(stack)
@@ -81,6 +81,8 @@ class Node:
                 events=core.events,
                 started_at=self._started_at,
                 request_stop=self.request_stop,
+                stopping=self._stop.is_set,
+                stores=core.storage.stores,
                 last_event_seq=lambda: core.last_seq,
                 blocks_dir=self._config.blocks_dir,
                 log=self._log.filter,

@@ -87,10 +87,8 @@ TESTING = [
         debug_only=True,
         effect=_LATER,
     ),
-    Option(
-        "checkblocks", _NUM, _DEBUG, "Blocks to verify at start, 0: all", "6", "=<n>", debug_only=True, effect=_LATER
-    ),
-    Option("checklevel", _NUM, _DEBUG, "How thoroughly, 0 to 4", "3", "=<n>", debug_only=True, effect=_LATER),
+    Option("checkblocks", _NUM, _DEBUG, "Blocks to verify at start, 0: all", "6", "=<n>", debug_only=True),
+    Option("checklevel", _NUM, _DEBUG, "How thoroughly, 0 to 4", "3", "=<n>", debug_only=True),
     Option(
         "checkmempool", _NUM, _DEBUG, "Check the mempool every <n> changes", "0", "=<n>", debug_only=True, effect=_LATER
     ),

@@ -62,6 +62,7 @@ class ApiStack:
             request_stop=self._stop,
             last_event_seq=lambda: 0,
             blocks_dir=folder / "blocks",
+            stores=self.node.stores,
             log=LogFilter(),
         )
         self.settings = ApiSettings(

@@ -51,8 +51,8 @@ class ChainNode:
     def open(self) -> None:
         """Open the storage and load the chain."""
         self.open_database()
-        stores = ChainStores(self.database.chain, self.database.coins, self.block_files, self.undo_files)
-        self.manager = ChainManager(self.params, stores, self._checker, self._options, self.clock)
+        self.stores = ChainStores(self.database.chain, self.database.coins, self.block_files, self.undo_files)
+        self.manager = ChainManager(self.params, self.stores, self._checker, self._options, self.clock)
         self.manager.load()
         self.manager.set_importing(False)
 
