@@ -8,7 +8,6 @@ Messages, node to worker: ("levels", {logger: level}), ("stop",). Worker to node
 
 import contextlib
 import logging
-import signal
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from clarion.api.settings import ApiSettings
+from clarion.node.child_process import ignore_stop_signals
 
 LOGGERS = ("clarion", "clarion.http", "clarion.rpc")
 """Loggers whose levels a worker takes over from the node."""
@@ -31,8 +31,7 @@ def run(
 ) -> None:
     """Serve the API on `sockets`, asking the node at `control_path`, until `pipe` closes or says so."""
     # Ctrl-C reaches the whole process group; the parent alone decides when to stop.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    ignore_stop_signals()
     from clarion.notifiers.child import Uplink, UplinkLogHandler
 
     logging.getLogger("clarion").addHandler(UplinkLogHandler(Uplink(pipe)))

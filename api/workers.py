@@ -18,6 +18,7 @@ from typing import Any
 
 from clarion.api import worker
 from clarion.api.settings import ApiSettings
+from clarion.node.child_process import start_shielded
 
 _log = logging.getLogger("clarion.http")
 
@@ -88,7 +89,7 @@ class ApiWorkers:
             name="clarion-api",
             daemon=True,
         )
-        process.start()
+        start_shielded(process)
         # Once only the child holds its end, the end of either process closes the pipe for the other.
         theirs.close()
         return _Worker(process, ours, levels)

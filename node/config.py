@@ -33,6 +33,8 @@ from clarion.node.primitives.ids import BlockHash
 from clarion.notifiers.zmq_address import DEFAULT_HWM, ZmqAddress, parse_zmq_address
 
 CHECK_QUEUES = ("auto", "inline", "threads", "processes")
+MAX_PROCESSES = 256
+"""More script workers or API workers than this are a slip of the hand."""
 MIN_PRUNE_MIB = 550
 
 
@@ -257,7 +259,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         rpc_doc_check=read.flag("rpcdoccheck", False),
         deprecated_rpc=read.texts("deprecatedrpc"),
         ua_comments=_ua_comments(read),
-        api_workers=read.number("apiworkers", max(1, core_count() // 2), 0, 256),
+        api_workers=read.number("apiworkers", max(1, core_count() // 2), 0, MAX_PROCESSES),
         events_process=read.flag("eventsprocess", True),
         zmq_notifiers=_zmq_notifiers(read),
         plugins=read.texts("plugin"),
@@ -280,7 +282,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
 
 
 def _cores(par: int) -> int:
-    return max(1, par if par > 0 else core_count() + par)
+    return min(max(1, par if par > 0 else core_count() + par), MAX_PROCESSES)
 
 
 def _check_queue(read: OptionReader) -> str | None:

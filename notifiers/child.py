@@ -11,7 +11,6 @@ import logging
 import multiprocessing.connection
 import os
 import pickle
-import signal
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
+from clarion.node.child_process import ignore_stop_signals
 from clarion.node.errors import ClarionError, ConfigError
 from clarion.notifiers.engine import EventsEngine
 from clarion.notifiers.runner import EventsSetup
@@ -82,8 +82,7 @@ def run_child(
 ) -> None:
     """Be the events process until the node says stop or goes away."""
     # The node stops its children itself; a Ctrl-C in the terminal reaches the whole process group.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    ignore_stop_signals()
     # libzmq's calls let go of the interpreter lock; a plugin that computes would hold it for 5 ms each time:
     # 4,000 sends a second, and 200,000 with this interval.
     sys.setswitchinterval(_SWITCH_INTERVAL_S)

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
+from clarion.node.child_process import start_shielded
 from clarion.node.errors import ConfigError
 from clarion.notifiers.child import run_child
 from clarion.notifiers.engine import Descriptions
@@ -49,7 +50,7 @@ class _Child:
             name="clarion-events",
             daemon=True,
         )
-        self.process.start()
+        start_shielded(self.process)
         # Only the child may hold its ends, else neither side would notice that the other is gone.
         far_connection.close()
         far_wake.close()

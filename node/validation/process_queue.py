@@ -8,7 +8,6 @@ next one when it answers.
 import ctypes
 import logging
 import multiprocessing
-import signal
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.sharedctypes import RawValue
 from typing import Any
 
+from clarion.node.child_process import start_shielded
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.errors import ClarionError
 from clarion.node.validation.batches import NO_FAILURE, Batch, Claims, make_batches
@@ -95,12 +95,9 @@ class _Worker:
         self._process: BaseProcess = _context.Process(
             target=run_worker, args=(child_end, first_failure), name=f"clarion-script-{number}", daemon=True
         )
-        # A Ctrl-C while the child is still importing would print a traceback: it inherits the mask until it is ready.
-        old = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
         try:
-            self._process.start()
+            start_shielded(self._process)
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, old)
             child_end.close()
 
     @property

@@ -4,10 +4,10 @@ Owns: its loop. Never: anything of the node: it knows transactions, spent output
 """
 
 import contextlib
-import signal
 from multiprocessing.connection import Connection
 from typing import Protocol
 
+from clarion.node.child_process import ignore_stop_signals
 from clarion.node.validation.inline_queue import check_units
 from clarion.node.validation.wire import decode_batch, encode_answer
 
@@ -24,9 +24,7 @@ def run_worker(pipe: Connection, first_failure: SharedPosition) -> None:
     The node ends its workers itself: signals that a terminal or a supervisor sends to the whole group are ignored, so
     that a block in work is finished and the node can stop cleanly.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
+    ignore_stop_signals()
     with contextlib.suppress(EOFError, OSError), pipe:
         while True:
             flags, units = decode_batch(pipe.recv_bytes())

@@ -35,7 +35,7 @@ def test_chain(tmp_path: Path, argv: list[str], chain: str, folder: str, port: i
 
 @pytest.mark.parametrize(
     ("option", "cores", "expected"),
-    [(0, 4, 4), (1, 4, 1), (2, 4, 2), (64, 4, 64), (-1, 4, 3), (-9, 4, 1), (0, 1, 1)],
+    [(0, 4, 4), (1, 4, 1), (2, 4, 2), (64, 4, 64), (-1, 4, 3), (-9, 4, 1), (0, 1, 1), (10**20, 4, 256)],
 )
 def test_par(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: int, cores: int, expected: int) -> None:
     monkeypatch.setattr(config_module, "core_count", lambda: cores)
