@@ -1,7 +1,9 @@
 """Fixtures of the whole suite: vectors that may be absent, and counts shown at the end of a run."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,21 @@ def shared_path() -> Callable[..., Path]:
 def record_count(request: pytest.FixtureRequest) -> RecordCount:
     """Return `record_count(name, passed, total)`; the line is shown when the run ends."""
     return make_recorder(request.node)
+
+
+@pytest.fixture(autouse=True)
+def close_chain_nodes() -> Iterator[None]:
+    """Close the chain nodes that the test opened and left open: newer Pythons warn of connections that nobody closed."""
+    before = set(_open_chain_nodes())
+    yield
+    for node in _open_chain_nodes() - before:
+        node.close()
+
+
+def _open_chain_nodes() -> set[Any]:
+    # Only where a test has imported it: a run of pure tests need not load the whole node.
+    module = sys.modules.get("helpers.chain_node")
+    return set(module.OPEN) if module else set()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

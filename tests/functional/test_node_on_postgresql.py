@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from helpers.databases import postgres_schema
 from helpers.node import Node, run_program
 

@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,18 +14,22 @@ from helpers.node import Node, program, run_program
 CONNECTED, DISCONNECTED = 1, 2
 
 
+def count_blocks(database: Path) -> int:
+    """Return how many blocks are connected, 0 while the database is not there yet."""
+    try:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            (blocks,) = connection.execute("SELECT count(*) FROM active_chain").fetchone()
+    except sqlite3.Error:
+        return 0
+    return int(blocks)
+
+
 def wait_for_blocks(folder: Path, count: int, process: subprocess.Popen[bytes]) -> None:
     """Wait until the database under `folder` has that many connected blocks."""
     database = folder / "regtest" / "chainstate" / "chain.sqlite"
     for _ in range(3000):
         assert process.poll() is None, "the import ended before it was killed"
-        try:
-            with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-                (blocks,) = connection.execute("SELECT count(*) FROM active_chain").fetchone()
-            connection.close()
-        except sqlite3.Error:
-            blocks = 0
-        if blocks >= count:
+        if count_blocks(database) >= count:
             return
         time.sleep(0.02)
     raise AssertionError("the import did not get that far")

@@ -21,6 +21,10 @@ FAR_AGE = 10**10
 """A -maxtipage that ends initial download with the first block after genesis."""
 
 
+OPEN: "set[ChainNode]" = set()
+"""Nodes that are open now: what a test leaves open is closed behind it (tests/conftest.py)."""
+
+
 class ChainNode:
     """Opens the database, loads the chain, and can be closed and opened again to play a restart."""
 
@@ -44,6 +48,7 @@ class ChainNode:
     def open_database(self) -> None:
         """Open the storage only."""
         self.database = open_database(None, self.folder, self.params)
+        OPEN.add(self)
         folder, magic = self.folder / "blocks", self.params.magic
         folder.mkdir(parents=True, exist_ok=True)
         self.block_files, self.undo_files = BlockFiles(folder, magic), UndoFiles(folder, magic)
@@ -61,6 +66,7 @@ class ChainNode:
         self.block_files.close()
         self.undo_files.close()
         self.database.close()
+        OPEN.discard(self)
 
     def restart(self) -> None:
         """Close and open again."""
