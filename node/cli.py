@@ -4,6 +4,7 @@ Owns: the command line's first look, and how errors are told. Never: anything he
 import this module again.
 """
 
+import signal
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
@@ -20,6 +21,9 @@ EXIT_FAILURE = 1
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `clarion` with `argv` (without the program's name) and return its exit status."""
+    if argv is None:
+        # Until the node handles it, Ctrl-C ends the program as it ends any other: without a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from clarion.node.errors import ClarionError
 
     arguments = list(sys.argv[1:] if argv is None else argv)

@@ -161,8 +161,12 @@ def load_config(
 
     Raises ConfigError: its text is the line to show. Creates nothing: see `create_directories`.
     """
-    loaded = load_settings(argv, os.environ if environ is None else environ, extra_options)
-    return _build(loaded, OptionReader(loaded.settings))
+    try:
+        loaded = load_settings(argv, os.environ if environ is None else environ, extra_options)
+        return _build(loaded, OptionReader(loaded.settings))
+    except OSError as error:
+        # A folder on the way that may not be entered.
+        raise ConfigError(f"{error.filename}: {error.strerror}") from None
 
 
 def params_of(config: Config) -> ChainParams:

@@ -1,5 +1,6 @@
 """How the node ends, and what it says where it can't start: one clear line, status 1."""
 
+import os
 import signal
 import time
 from pathlib import Path
@@ -17,6 +18,19 @@ def test_signal_ends_the_node_cleanly(tmp_path: Path, signum: signal.Signals) ->
     node.start()
     assert node.terminate(signum) == 0
     assert not (node.chain_dir / ".cookie").exists()
+
+
+def test_ctrl_c_while_children_start_is_silent(tmp_path: Path) -> None:
+    node = Node(tmp_path, "-par=2")
+    process = node.spawn()
+    log = node.chain_dir / "debug.log"
+    deadline = time.monotonic() + 20
+    while not log.exists() or "Command-line arg" not in log.read_text():
+        assert time.monotonic() < deadline, "the node does not start"
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    assert node.wait() == 0
+    assert "Traceback" not in node.read_output()
 
 
 def test_stop_keeps_the_chain(tmp_path: Path) -> None:

@@ -163,3 +163,10 @@ def test_wrong_deployments(tmp_path: Path, argument: str, message: str) -> None:
 def test_chains_exclude_each_other(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Can use at most one"):
         load(tmp_path, "-regtest", "-signet")
+
+
+def test_a_path_that_can_not_be_looked_at_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load_config([f"-datadir={tmp_path / ('x' * 300)}"], {})
+    assert "x" * 300 in str(raised.value)
+    assert "\n" not in str(raised.value)
