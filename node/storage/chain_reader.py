@@ -19,8 +19,9 @@ from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.block_status import HAVE_DATA, HAVE_UNDO
 from clarion.node.storage.chain_store import BLOCK_COLUMNS, decode_block_row
 from clarion.node.storage.coin_store import CoinReader, CoinSnapshot
-from clarion.node.storage.engine import driver_sql, first_line, reader_engine, snapshot
+from clarion.node.storage.engine import driver_sql, reader_engine, snapshot
 from clarion.node.storage.event_log import EventLog
+from clarion.node.storage.faults import first_line
 from clarion.node.storage.location import Location, locate
 from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, check, read_meta
 from clarion.node.storage.rows import BlockPosition, BlockRow
@@ -33,6 +34,8 @@ _FROM_ACTIVE = f"SELECT {_JOINED} FROM active_chain JOIN blocks ON blocks.hash =
 _TIP = f"{_FROM_ACTIVE} ORDER BY active_chain.height DESC LIMIT 1"
 _TIP_HEIGHT = "SELECT MAX(height) FROM active_chain"
 _BLOCK = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE hash = ?"
+_BLOCKS_PAGE = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE (height, hash) > (?, ?) ORDER BY height, hash LIMIT ?"
+_PAGE = 10_000
 _HASH_AT = "SELECT hash FROM active_chain WHERE height = ?"
 _TWO_HASHES = "SELECT height, hash FROM active_chain WHERE height IN (?, ?)"
 _RANGE = f"{_FROM_ACTIVE} WHERE active_chain.height >= ? AND active_chain.height < ? ORDER BY active_chain.height"
@@ -69,6 +72,16 @@ class ChainSnapshot:
         """Return a block or header by hash, on any branch."""
         row = self._execute(self._sql(_BLOCK), (block_hash,)).first()
         return None if row is None else decode_block_row(row)
+
+    def blocks(self) -> Iterator[BlockRow]:
+        """Yield every block and header, on any branch, by height."""
+        height, last_hash = -1, b""
+        while True:
+            page = self._execute(self._sql(_BLOCKS_PAGE), (height, last_hash, _PAGE)).all()
+            yield from map(decode_block_row, page)
+            if len(page) < _PAGE:
+                return
+            height, last_hash = page[-1][2], page[-1][0]
 
     def hash_at(self, height: int) -> BlockHash | None:
         """Return the active chain's block hash at a height, None outside of it."""

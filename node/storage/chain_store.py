@@ -12,9 +12,10 @@ from sqlalchemy.engine import Connection
 from clarion.node.events.row import EventRow
 from clarion.node.primitives.ids import BlockHash
 from clarion.node.storage.block_status import HAVE_UNDO, VALID_MASK, VALID_TRANSACTIONS
-from clarion.node.storage.engine import Writer, driver_sql
+from clarion.node.storage.engine import driver_sql
 from clarion.node.storage.location import Location
-from clarion.node.storage.rows import BlockRow, ChainCommit
+from clarion.node.storage.rows import BlockPage, BlockRow, ChainCommit
+from clarion.node.storage.writer import Writer
 
 BLOCK_COLUMNS = (
     "hash, header, height, chainwork, status, tx_count, chain_tx_count, "
@@ -32,6 +33,7 @@ _ADD_EVENT = (
 )
 _SET_META = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 _LOAD_PAGE = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE (height, hash) > (?, ?) ORDER BY height, hash LIMIT ?"
+_LOAD_BY_HASH = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE hash > ? ORDER BY hash LIMIT ?"
 _LOAD_ACTIVE = "SELECT hash FROM active_chain WHERE height >= ? ORDER BY height LIMIT ?"
 _PAGE = 10_000
 _FORGET_CONNECTED = (
@@ -51,11 +53,10 @@ class ChainStore:
         self._add_event = driver_sql(location, _ADD_EVENT)
         self._set_meta = driver_sql(location, _SET_META)
         self._load_page = driver_sql(location, _LOAD_PAGE)
+        self._load_by_hash = driver_sql(location, _LOAD_BY_HASH)
         self._load_active = driver_sql(location, _LOAD_ACTIVE)
         self._read_meta = driver_sql(location, "SELECT value FROM meta WHERE key = ?")
-        with writer.transaction() as connection:
-            (last,) = connection.exec_driver_sql("SELECT COALESCE(MAX(seq), 0) FROM event_log").one()
-        self._last_seq = int(last)
+        self._last_seq = int(self._rows("SELECT COALESCE(MAX(seq), 0) FROM event_log")[0][0])
         self._numbering = threading.Lock()
 
     @property
@@ -66,14 +67,12 @@ class ChainStore:
     def commit(self, change: ChainCommit) -> int:
         """Apply a tip commit in one durable transaction and return the log's last seq then.
 
-        Raises StorageError; nothing of the change is stored then, unless the connection to a server broke while it
-        was confirming.
+        While a server is away it takes longer. Raises StorageError; nothing of the change is stored then, unless a
+        server went away for good while it was confirming.
         """
         with self._numbering:
-            with self._writer.transaction() as connection:
-                last_seq = self._apply(connection, change)
-            self._last_seq = last_seq
-        return last_seq
+            self._last_seq = self._writer.run(lambda connection: self._apply(connection, change))
+            return self._last_seq
 
     def _apply(self, connection: Connection, change: ChainCommit) -> int:
         execute = connection.exec_driver_sql
@@ -96,42 +95,66 @@ class ChainStore:
 
         With `keep_blocks` the block index stays, with every block as it was before it was connected; else it goes too.
         """
+
+        def empty(connection: Connection) -> None:
+            execute = connection.exec_driver_sql
+            execute("DELETE FROM active_chain")
+            execute("DELETE FROM event_log")
+            execute(_FORGET_CONNECTED if keep_blocks else "DELETE FROM blocks")
+            execute(self._set_meta, list(meta.items()))
+
         with self._numbering:
-            with self._writer.transaction() as connection:
-                execute = connection.exec_driver_sql
-                execute("DELETE FROM active_chain")
-                execute("DELETE FROM event_log")
-                execute(_FORGET_CONNECTED if keep_blocks else "DELETE FROM blocks")
-                execute(self._set_meta, list(meta.items()))
+            self._writer.run(empty)
             self._last_seq = 0
 
     def load_blocks(self) -> Iterator[BlockRow]:
         """Yield every block and header by height, then hash. Reads in pages: a million of them need little memory."""
         height, last_hash = -1, b""
         while True:
-            with self._writer.transaction() as connection:
-                page = connection.exec_driver_sql(self._load_page, (height, last_hash, _PAGE)).all()
+            page = self._rows(self._load_page, (height, last_hash, _PAGE))
             for row in page:
                 yield decode_block_row(row)
             if len(page) < _PAGE:
                 return
             height, last_hash = page[-1][2], bytes(page[-1][0])
 
+    def count_blocks(self) -> int:
+        """Return how many blocks and headers the index has."""
+        return int(self._rows("SELECT COUNT(*) FROM blocks")[0][0])
+
+    def block_pages(self) -> Iterator[BlockPage]:
+        """Yield every block and header by hash, which is how they lie in the table: several times faster than rows."""
+
+        def read(connection: Connection) -> Sequence[Sequence[Any]]:
+            # The driver's tuples: SQLAlchemy's rows cost half as much again.
+            cursor = connection.exec_driver_sql(self._load_by_hash, (last_hash, _PAGE)).cursor
+            rows: Sequence[Sequence[Any]] = cursor.fetchall()
+            return rows
+
+        last_hash = b""
+        while page := self._writer.read(read):
+            yield BlockPage(*zip(*page, strict=True))
+            last_hash = bytes(page[-1][0])
+
+    def iter_active(self) -> Iterator[BlockHash]:
+        """Yield the active chain's hashes, the genesis block's first."""
+        height = 0
+        while page := self._rows(self._load_active, (height, _PAGE)):
+            for (block_hash,) in page:
+                yield block_hash
+            height += len(page)
+
     def load_active(self) -> list[BlockHash]:
         """Return the active chain's hashes, the genesis block's first."""
-        hashes: list[BlockHash] = []
-        while True:
-            with self._writer.transaction() as connection:
-                page = connection.exec_driver_sql(self._load_active, (len(hashes), _PAGE)).all()
-            hashes.extend(row[0] for row in page)
-            if len(page) < _PAGE:
-                return hashes
+        return list(self.iter_active())
 
     def read_meta(self, key: str) -> bytes | None:
         """Return a setting's value."""
-        with self._writer.transaction() as connection:
-            row = connection.exec_driver_sql(self._read_meta, (key,)).first()
-        return None if row is None else bytes(row[0])
+        rows = self._rows(self._read_meta, (key,))
+        return bytes(rows[0][0]) if rows else None
+
+    def _rows(self, statement: str, parameters: tuple[Any, ...] = ()) -> Sequence[Sequence[Any]]:
+        return self._writer.read(lambda connection: connection.exec_driver_sql(statement, parameters).all())
 
 
 def encode_block_row(row: BlockRow) -> tuple[Any, ...]:

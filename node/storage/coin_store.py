@@ -4,17 +4,22 @@ Owns: keys, batched reads, the flush (one transaction with its tip), consistent 
 Never: a cache, or which coins exist: the chain manager says so.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 from sqlalchemy import Engine
 from sqlalchemy.engine import Connection
 
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import BlockHash, OutPoint
-from clarion.node.storage.coin_sql import CoinRow, CoinSql, coin_sql
-from clarion.node.storage.engine import Writer, snapshot
+from clarion.node.storage.coin_sql import CoinChange, CoinSql, coin_sql
+from clarion.node.storage.engine import READER_PATIENCE, snapshot
+from clarion.node.storage.faults import Outage, Patience, driver_errors
 from clarion.node.storage.location import Location
+from clarion.node.storage.writer import Writer
+
+T = TypeVar("T")
 
 _PAGE = 5_000
 
@@ -51,15 +56,20 @@ class CoinSnapshot:
 
     def fetch(self, outpoints: Sequence[OutPoint]) -> dict[OutPoint, Coin]:
         """Return those of the coins that exist."""
-        keys = sorted([coin_key(outpoint) for outpoint in outpoints])
+        # The inner reversal is that of `coin_key` and `key_outpoint`, without a call for each coin.
+        keys = [outpoint[:32] + outpoint[:31:-1] for outpoint in outpoints]
+        keys.sort()
         return {
-            key_outpoint(key): Coin(value, script, code)
+            OutPoint(key[:32] + key[:31:-1]): Coin(value, script, code)
             for key, value, code, script in self._sql.fetch(self._connection, keys)
         }
 
-    def iterate(self) -> Iterator[tuple[OutPoint, Coin]]:
-        """Yield all coins by txid (as bytes in internal order), then index; little memory, whatever their number."""
-        after = b""
+    def iterate(self, behind: OutPoint | None = None) -> Iterator[tuple[OutPoint, Coin]]:
+        """Yield all coins by txid (as bytes in internal order), then index; little memory, whatever their number.
+
+        With `behind`, only those that come after that outpoint.
+        """
+        after = b"" if behind is None else coin_key(behind)
         while True:
             page = self._sql.page(self._connection, after, _PAGE)
             for key, value, code, script in page:
@@ -72,20 +82,38 @@ class CoinSnapshot:
 class CoinReader:
     """Opens snapshots of the coins, in any process and thread."""
 
-    def __init__(self, engine: Engine, location: Location) -> None:
+    def __init__(self, engine: Engine, location: Location, patience: Patience = READER_PATIENCE) -> None:
+        """`patience`: how long a server that is away is waited for."""
         self._engine = engine
         self._name = location.describe("coins")
         self._sql = coin_sql(location)
+        self._patience = patience
 
     @contextmanager
     def snapshot(self) -> Iterator[CoinSnapshot]:
         """A consistent view of the coins. Raises StorageError."""
-        with snapshot(self._engine, self._name) as connection:
+        with snapshot(self._engine, self._name, self._patience) as connection:
             yield CoinSnapshot(connection, self._sql)
+
+    def run(self, work: Callable[[CoinSnapshot], T]) -> T:
+        """Return what `work` returns, run again with another snapshot if the server went away. Raises StorageError."""
+        outage = Outage(self._name, self._patience)
+        while True:
+            try:
+                with self._engine.connect() as connection, connection.begin():
+                    result = work(CoinSnapshot(connection, self._sql))
+            except driver_errors() as error:
+                outage.wait(error)
+            else:
+                outage.end()
+                return result
 
 
 class CoinStore:
-    """The only writer of the coins. Reads go through connections of their own and never wait for a flush."""
+    """The only writer of the coins. Reads go through connections of their own and never wait for a flush.
+
+    While a server is away, calls take longer.
+    """
 
     def __init__(self, writer: Writer, reader: CoinReader, location: Location) -> None:
         self._writer = writer
@@ -96,38 +124,40 @@ class CoinStore:
         """Return those of the coins that exist, as of the last flush, in one batched query. Raises StorageError."""
         if not outpoints:
             return {}
-        with self._reader.snapshot() as view:
-            return view.fetch(outpoints)
+        return self._reader.run(lambda view: view.fetch(outpoints))
 
     def flush(self, changes: Mapping[OutPoint, Coin | None], tip: BlockHash) -> None:
         """Store coins, delete those that are None (existing or not) and set the tip, in one transaction.
 
+        `changes` must stay as they are until it returns; it may take seconds, during which other threads hardly wait.
         Raises StorageError; then nothing has changed.
         """
-        # Sorted, so that neighbouring keys meet the same pages of the tree.
-        rows: list[CoinRow] = []
-        deleted: list[bytes] = []
-        for key, coin in sorted([(coin_key(outpoint), coin) for outpoint, coin in changes.items()], key=_first):
-            if coin is None:
-                deleted.append(key)
-            else:
-                rows.append((key, coin.value, coin.code, coin.script_pubkey))
-        with self._writer.transaction() as connection:
-            if deleted:
-                self._sql.delete(connection, deleted)
-            if rows:
-                self._sql.upsert(connection, rows)
-            self._sql.set_tip(connection, tip)
+        # By key, so that neighbours meet the same pages of the tree.
+        outpoints = sorted(changes, key=coin_key)
+        sql = self._sql
+
+        def write(connection: Connection) -> None:
+            sql.set_tip(connection, tip)
+            for start in range(0, len(outpoints), sql.chunk):
+                part = outpoints[start : start + sql.chunk]
+                sql.change(connection, [_change(outpoint, changes[outpoint]) for outpoint in part])
+
+        self._writer.run(write)
 
     def wipe(self) -> None:
         """Delete all coins and forget their tip. Raises StorageError."""
-        with self._writer.transaction() as connection:
-            self._sql.wipe(connection)
+        self._writer.run(self._sql.wipe)
+
+    def make_durable(self) -> None:
+        """Return once every flush so far outlives a power cut. Raises StorageError.
+
+        A flush alone is safe against a crash of the program; before block files are removed, that is not enough.
+        """
+        self._writer.make_durable()
 
     def tip(self) -> BlockHash | None:
         """Return the block that the coins stand at, None before the first flush."""
-        with self._reader.snapshot() as view:
-            return view.tip()
+        return self._reader.run(CoinSnapshot.tip)
 
     def count(self) -> int:
         """Return the number of coins. Counts them: takes long on a large set."""
@@ -146,5 +176,6 @@ class CoinStore:
             yield view
 
 
-def _first(pair: tuple[bytes, Coin | None]) -> bytes:
-    return pair[0]
+def _change(outpoint: OutPoint, coin: Coin | None) -> CoinChange:
+    key = outpoint[:32] + outpoint[:31:-1]
+    return (key, None, 0, b"") if coin is None else (key, coin.value, coin.code, coin.script_pubkey)

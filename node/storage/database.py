@@ -4,28 +4,29 @@ Owns: the order of opening, the writer's locks, closing. Never: a statement abou
 """
 
 import contextlib
-import hashlib
-import time
 from enum import Enum
 from pathlib import Path
 
-from sqlalchemy.engine import Connection
-
 from clarion.node.errors import ConfigError, StorageError
 from clarion.node.storage.chain_store import ChainStore
+from clarion.node.storage.checkpointer import Checkpointer
+from clarion.node.storage.claim import WriterClaim
 from clarion.node.storage.coin_store import CoinReader, CoinStore
 from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
-from clarion.node.storage.engine import Writer, reader_engine, writer_engine
+from clarion.node.storage.engine import reader_engine, writer_engine
 from clarion.node.storage.event_log import EventLog
+from clarion.node.storage.faults import Patience
 from clarion.node.storage.location import Backend, Location, locate
 from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, new_id, prepare, read_meta
 from clarion.node.storage.rows import ChainCommit
 from clarion.node.storage.undo_files import UndoFiles
+from clarion.node.storage.writer import Writer
 
 REBUILD_KEY = "rebuild"
 """Setting of the chain database that names the next step of -reindex or -reindex-chainstate."""
 
-_LOCK_WAIT_S = 5.0
+PATIENCE_S = 600.0
+"""How long the node waits for a server that went away, in seconds, before it stops."""
 
 
 class Rebuild(Enum):
@@ -43,8 +44,11 @@ class Rebuild(Enum):
 class Database:
     """The open databases of a node. Use as a context manager or call `close`."""
 
-    def __init__(self, location: Location, chain: Writer, coins: Writer, cleanup: contextlib.ExitStack) -> None:
+    def __init__(
+        self, location: Location, chain: Writer, coins: Writer, patience: Patience, cleanup: contextlib.ExitStack
+    ) -> None:
         self._cleanup = cleanup
+        self._patience = patience
         self._coins_writer = coins
         self._chain_writer = chain
         self._location = location
@@ -56,7 +60,7 @@ class Database:
         with chain.transaction() as connection:
             self.log_id = read_meta(connection, CHAIN)["log_id"].decode()
         self.chain = ChainStore(chain, location)
-        self.coins = CoinStore(coins, CoinReader(coin_readers, location), location)
+        self.coins = CoinStore(coins, CoinReader(coin_readers, location, patience), location)
         self.events = EventLog(chain_readers, location, self.log_id)
 
     def begin_rebuild(self, *, keep_blocks: bool) -> None:
@@ -83,6 +87,10 @@ class Database:
         undo_files.remove_all()
         self.chain.commit(ChainCommit(meta={REBUILD_KEY: following.value}))
 
+    def shorten_patience(self, seconds: float) -> None:
+        """Wait no longer than this for a server that is away: for a node that is asked to stop."""
+        self._patience.shorten(seconds)
+
     def close(self) -> None:
         """Close all connections and give the lock free."""
         self._cleanup.close()
@@ -107,13 +115,14 @@ def open_database(url: str | None, chain_dir: Path, network: Network, *, lock: D
             if lock is None:
                 stack.callback(lock_directory(chain_dir).release)
         try:
-            chain = _open_writer(location, CHAIN, stack)
-            if not location.is_sqlite:
-                _lock_schema(chain, location)
+            patience = Patience(PATIENCE_S)
+            chain = _open_writer(location, CHAIN, patience, stack)
+            # A server's locks are all taken before anything is written: a node that is refused has changed nothing.
+            coins = None if location.is_sqlite else _open_writer(location, COINS, patience, stack)
             store_id = _prepare(chain, CHAIN, location, network, new_id())
-            coins = _open_writer(location, COINS, stack)
+            coins = coins or _open_writer(location, COINS, patience, stack)
             _prepare(coins, COINS, location, network, store_id)
-            database = Database(location, chain, coins, stack)
+            database = Database(location, chain, coins, patience, stack)
         except StorageError as error:
             raise ConfigError(f"Cannot open the database {error}") from error
         database._cleanup = stack.pop_all()
@@ -128,36 +137,20 @@ def _make_folders(location: Location, chain_dir: Path) -> None:
             raise ConfigError(f"Cannot create the directory {folder}: {error.strerror}") from None
 
 
-def _open_writer(location: Location, component: Component, stack: contextlib.ExitStack) -> Writer:
-    writer = Writer(writer_engine(location, component.name), location.describe(component.name))
+def _open_writer(location: Location, component: Component, patience: Patience, stack: contextlib.ExitStack) -> Writer:
+    name = location.describe(component.name)
+    claim = None if location.is_sqlite else WriterClaim(name, component.name, component.meta_table)
+    writer = Writer(writer_engine(location, component.name), name, patience, claim)
     stack.callback(writer.close)
+    writer.claim()
+    if location.backend is Backend.SQLITE_FILE:
+        writer.checkpointer = Checkpointer(location.folder / f"{component.name}.sqlite")
     return writer
 
 
 def _prepare(writer: Writer, component: Component, location: Location, network: Network, store_id: bytes) -> bytes:
     with writer.transaction() as connection:
         prepare(connection, component, location, network, store_id)
-        return read_meta(connection, component)["store_id"]
-
-
-def _lock_schema(writer: Writer, location: Location) -> None:
-    # The session holds the lock, so it ends with the connection that writes the chain. A server may need a moment to
-    # notice that a killed node is gone.
-    deadline = time.monotonic() + _LOCK_WAIT_S
-    while True:
-        with writer.transaction() as connection:
-            if _try_lock(connection):
-                return
-        if time.monotonic() > deadline:
-            raise ConfigError(
-                f"Cannot obtain the writer's lock on database {location.describe('chain')}. "
-                "Clarion is probably already running."
-            )
-        time.sleep(0.1)
-
-
-def _try_lock(connection: Connection) -> bool:
-    (schema,) = connection.exec_driver_sql("SELECT current_schema()").one()
-    key = int.from_bytes(hashlib.sha256(f"clarion writer {schema}".encode()).digest()[:8], "big", signed=True)
-    (granted,) = connection.exec_driver_sql("SELECT pg_try_advisory_lock(%s)", (key,)).one()
-    return bool(granted)
+        store_id = read_meta(connection, component)["store_id"]
+    writer.begin_marks()
+    return store_id

@@ -14,7 +14,8 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from clarion.node.errors import ConfigError
-from clarion.node.storage.engine import driver_sql, first_line
+from clarion.node.storage.engine import driver_sql
+from clarion.node.storage.faults import first_line
 from clarion.node.storage.location import Backend, Location
 
 PROGRAM = b"clarion"

@@ -67,6 +67,24 @@ class BlockRow(NamedTuple):
         return BlockPosition(self.file, self.undo_pos, self.undo_size)
 
 
+class BlockPage(NamedTuple):
+    """Rows of the index in columns: `BlockRow`'s fields, each with its values. Works are 32 bytes, big-endian."""
+
+    hash: Sequence[bytes] = ()
+    header: Sequence[bytes] = ()
+    height: Sequence[int] = ()
+    chainwork: Sequence[bytes] = ()
+    status: Sequence[int] = ()
+    tx_count: Sequence[int] = ()
+    chain_tx_count: Sequence[int] = ()
+    file: Sequence[int] = ()
+    data_pos: Sequence[int] = ()
+    data_size: Sequence[int] = ()
+    undo_pos: Sequence[int] = ()
+    undo_size: Sequence[int] = ()
+    sequence_id: Sequence[int] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ChainCommit:
     """What one tip commit writes, all or nothing.

@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from clarion.node.errors import ConfigError, StorageError
+from clarion.node.errors import ConfigError
+from clarion.node.primitives.ids import outpoint_index
 from clarion.node.storage.chain_reader import ChainReader
 from clarion.node.storage.database import Database
 from clarion.node.storage.engine import writer_engine
@@ -40,7 +42,7 @@ def test_second_node_is_refused_until_the_first_is_gone(
     # On PostgreSQL the second node has a data directory of its own: the server must refuse it.
     place = durable_place
     second = Place(place.kind, place.url, tmp_path / "other" if place.url else place.chain_dir)
-    monkeypatch.setattr("clarion.node.storage.database._LOCK_WAIT_S", 0.2)
+    monkeypatch.setattr("clarion.node.storage.writer._LOCK_WAIT_S", 0.2)
     with place.open(), pytest.raises(ConfigError, match="Clarion is probably already running"):
         second.open()
     second.open().close()
@@ -103,6 +105,26 @@ def test_kill_inside_a_transaction_leaves_nothing_of_it(kept: Place, target: str
         assert database.chain.commit(chain_of(0)) == 3
 
 
+@pytest.mark.parametrize("after_s", [0.3, 0.55, 0.8], ids=lambda seconds: f"after-{seconds}-s")
+def test_kill_inside_a_flush_leaves_one_state(kept: Place, after_s: float) -> None:
+    """Coins and tip are those of the same flush, whenever the process is killed."""
+    arguments = [sys.executable, str(WRITER), "flushes", kept.url or "", str(kept.chain_dir)]
+    env = {**os.environ, "PYTHONPATH": str(WRITER.parents[1])}
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, env=env) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"half-way\n"
+        time.sleep(after_s)
+        process.send_signal(signal.SIGKILL)
+    with kept.open() as database:
+        numbers = {stored.value - 1_000 for key, stored in database.coins.iterate() if not outpoint_index(key)}
+        if database.coins.tip() == block_hash(2):
+            return
+        (number,) = numbers
+        assert database.coins.tip() == block_hash(number)
+        assert database.coins.count() == 22_000
+        assert len(database.coins.fetch([outpoint(n, number) for n in range(2_000)])) == 2_000
+
+
 def test_postgres_schema_of_other_tables_is_shared_in_peace(tmp_path: Path) -> None:
     with make_place("postgresql", tmp_path) as place:
         run_postgres("CREATE TABLE invoices (id int)", place.url)
@@ -122,16 +144,3 @@ def test_readers_keep_working_while_the_writer_opens_again(kept: Place) -> None:
         with kept.open() as database:
             commit(database)
         assert tip(reader) == 1
-
-
-def test_lost_server_connection_stays_lost(tmp_path: Path) -> None:
-    """With the connection went the lock: another node may have written since."""
-    with make_place("postgresql", tmp_path) as place, place.open() as database:
-        with database.chain._writer.transaction() as connection:
-            (backend,) = connection.exec_driver_sql("SELECT pg_backend_pid()").one()
-        run_postgres(f"SELECT pg_terminate_backend({backend})")
-        for reason in ("terminating connection", "the connection was lost"):
-            with pytest.raises(StorageError, match=reason):
-                database.chain.commit(chain_of(1))
-        with Place(place.kind, place.url, tmp_path / "other").open() as other:
-            assert other.chain.commit(chain_of(1)) == 1
