@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 EXIT_OK = 0
 EXIT_FAILURE = 1
+COMMANDS = ("import", "db")
+DB_USAGE = "clarion db needs one of: check, dump FILE, restore FILE"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,14 +65,15 @@ def _run(arguments: list[str]) -> int:
     if "help" in given or "help-debug" in given:
         print(help_text(start.table, __version__, debug="help-debug" in given), end="")
         return EXIT_OK
-    return _import(arguments, extra) if command == "import" else _node(arguments, extra)
+    commands = {"import": _import, "db": _db}
+    return commands.get(command, _node)(arguments, extra)
 
 
 def _take_command(arguments: list[str]) -> tuple[str, list[str]]:
-    """Return (`import` or nothing, the other arguments): options may stand in front of the command and behind it."""
+    """Return (a command or nothing, the other arguments): options may stand in front of the command and behind it."""
     for i, argument in enumerate(arguments):
         if not argument.startswith("-"):
-            return (argument, arguments[:i] + arguments[i + 1 :]) if argument == "import" else ("", arguments)
+            return (argument, arguments[:i] + arguments[i + 1 :]) if argument in COMMANDS else ("", arguments)
     return "", arguments
 
 
@@ -102,7 +105,8 @@ def _node(arguments: list[str], extra: "list[Option]") -> int:
 def _import(arguments: list[str], extra: "list[Option]") -> int:
     from clarion.node.errors import ConfigError
 
-    config, files = _import_config(arguments, extra)
+    config, words = _command_config(arguments, extra)
+    files = _paths(words)
     if not files:
         raise ConfigError("clarion import needs at least one file, see clarion -help")
     missing = next((path for path in files if not path.exists()), None)
@@ -114,21 +118,39 @@ def _import(arguments: list[str], extra: "list[Option]") -> int:
     return run_import(config, files)
 
 
-def _import_config(arguments: list[str], extra: "list[Option]") -> "tuple[Config, list[Path]]":
-    import dataclasses
+def _db(arguments: list[str], extra: "list[Option]") -> int:
+    from clarion.node.errors import ConfigError
+
+    config, words = _command_config(arguments, extra)
+    action, files = words[:1], _paths(words[1:])
+    if len(files) != {"check": 0, "dump": 1, "restore": 1}.get("".join(action)):
+        raise ConfigError(DB_USAGE)
+    _tell_warnings(config)
+    from clarion.node.app import run_db
+
+    return run_db(config, action[0], files)
+
+
+def _paths(words: "list[str]") -> "list[Path]":
     import os
     from pathlib import Path
 
+    return [Path(os.path.abspath(word)) for word in words]
+
+
+def _command_config(arguments: list[str], extra: "list[Option]") -> "tuple[Config, list[str]]":
+    """Return the configuration and the words behind a command; options may follow them."""
+    import dataclasses
+
     from clarion.node.config import load_config
 
-    # Files come behind the command, but options may follow them.
     options = [argument for argument in arguments if argument.startswith("-")]
-    files = [Path(os.path.abspath(argument)) for argument in arguments if not argument.startswith("-")]
+    words = [argument for argument in arguments if not argument.startswith("-")]
     config = load_config(options, extra_options=extra)
     if config.get("printtoconsole") is None:
         # The progress is what the terminal is for.
         config = dataclasses.replace(config, print_to_console=False)
-    return config, files
+    return config, words
 
 
 def _tell_warnings(config: "Config") -> None:

@@ -136,6 +136,11 @@ class Config:
     daemon_wait: bool
 
     @property
+    def prune_target_bytes(self) -> int:
+        """Size that block and undo files are kept below; 0: they are pruned by hand or not at all."""
+        return self.prune_mib << 20 if self.prune_mib > 1 else 0
+
+    @property
     def dbcache(self) -> int:
         """Size of the coins cache in bytes."""
         return self.dbcache_mib << 20
@@ -318,6 +323,12 @@ def _prune(read: OptionReader) -> int:
         raise ConfigError("Prune cannot be configured with a negative value.")
     if 1 < target < MIN_PRUNE_MIB:
         raise ConfigError(f"Prune configured below the minimum of {MIN_PRUNE_MIB} MiB. Please use a higher number.")
+    if target:
+        for index in ("txindex", "txospenderindex"):
+            if read.flag(index, False):
+                raise ConfigError(f"Prune mode is incompatible with -{index}.")
+        if read.flag("reindex-chainstate", False):
+            raise ConfigError("Prune mode is incompatible with -reindex-chainstate. Use full -reindex instead.")
     return target
 
 

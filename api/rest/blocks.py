@@ -19,7 +19,7 @@ from clarion.api.rest.request import (
     parse_number,
 )
 from clarion.api.rest.route import RestRoute, json_only
-from clarion.api.rpc.blocks import block_json, place_of
+from clarion.api.rpc.blocks import block_json, missing_reason, place_of
 from clarion.api.rpc.context import ReaderContext
 from clarion.node.errors import BlockFileError
 from clarion.node.primitives.address import AddressPrefixes
@@ -39,7 +39,7 @@ def _block(
             raise RestError(404, f"{request.param} not found")
         place = place_of(snapshot, row) if request.format == "json" else None
     if not row.status & HAVE_DATA:
-        raise RestError(404, f"{request.param} not available (not fully downloaded)")
+        raise RestError(404, f"{request.param} not available ({missing_reason(row)})")
     try:
         raw = ctx.reader.read_block(row)
     except BlockFileError:

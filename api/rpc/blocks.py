@@ -27,11 +27,16 @@ def find_row(snapshot: ChainSnapshot, block_hash: bytes) -> BlockRow:
 def read_raw(ctx: ReaderContext, row: BlockRow) -> bytes:
     """Return the raw block. Raises RpcError -1 if it is not stored or its file is gone."""
     if not row.status & HAVE_DATA:
-        raise RpcError(RpcCode.MISC_ERROR, "Block not available (not fully downloaded)")
+        raise RpcError(RpcCode.MISC_ERROR, f"Block not available ({missing_reason(row)})")
     try:
         return ctx.reader.read_block(row)
     except BlockFileError:
         raise RpcError(RpcCode.MISC_ERROR, "Block not found on disk") from None
+
+
+def missing_reason(row: BlockRow) -> str:
+    """Return why a block's data is not stored, as the reference words it."""
+    return "pruned data" if row.tx_count else "not fully downloaded"
 
 
 def place_of(snapshot: ChainSnapshot, row: BlockRow) -> HeaderPlace:

@@ -54,6 +54,9 @@ def size_on_disk(blocks_dir: Path) -> int:
             Result(_T.STR_HEX, "chainwork", "expected number of hashes up to the tip, in hex"),
             Result(_T.NUM, "size_on_disk", "bytes of block and undo files"),
             Result(_T.BOOL, "pruned", "whether old blocks are removed"),
+            Result(_T.NUM, "pruneheight", "height of the lowest block that is whole; with pruning", optional=True),
+            Result(_T.BOOL, "automatic_pruning", "whether a size is kept to; with pruning", optional=True),
+            Result(_T.NUM, "prune_target_size", "that size in bytes; with automatic pruning", optional=True),
             Result(_T.STR_HEX, "signet_challenge", "script that signet blocks must satisfy", optional=True),
             Result(_T.ARR, "warnings", "warnings about network and chain", (Result(_T.STR),)),
         ),
@@ -83,8 +86,15 @@ def getblockchaininfo(ctx: NodeContext) -> dict[str, Any]:
         "initialblockdownload": initial_download,
         "chainwork": f"{tip.chainwork:064x}",
         "size_on_disk": size_on_disk(ctx.blocks_dir),
-        "pruned": False,
+        "pruned": ctx.config.prune_mib > 0,
     }
+    if ctx.config.prune_mib:
+        with state.lock:
+            pruned_to = ctx.pruner.prune_height()
+        answer["pruneheight"] = 0 if pruned_to is None else pruned_to + 1
+        answer["automatic_pruning"] = ctx.config.prune_target_bytes > 0
+        if ctx.config.prune_target_bytes:
+            answer["prune_target_size"] = ctx.config.prune_target_bytes
     if ctx.params.signet_challenge is not None:
         answer["signet_challenge"] = ctx.params.signet_challenge.hex()
     answer["warnings"] = ctx.warnings_json()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from clarion.api.settings import ApiSettings
     from clarion.node.chain.clock import Clock
+    from clarion.node.chain.prune import Pruner
     from clarion.node.chain.service import ChainService
     from clarion.node.chain.stores import ChainStores
     from clarion.node.config import Config
@@ -53,6 +54,7 @@ class NodeContext:
     last_event_seq: Callable[[], int]
     blocks_dir: Path
     stores: ChainStores
+    pruner: Pruner
     stopping: Callable[[], bool] = lambda: False
     """Whether the node is shutting down: long work gives up."""
     log: CategoryLog | None = None

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from clarion.node.app.storage import open_storage
+from clarion.node.chain.acceptance import MIN_BLOCKS_TO_KEEP
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.manager import ChainManager
+from clarion.node.chain.prune import Pruner, has_pruned
 from clarion.node.chain.service import ChainService
 from clarion.node.chain.state import ChainOptions
 from clarion.node.chain.verify import Verifier, check_at_start
@@ -24,6 +26,8 @@ from clarion.node.validation.pipeline import ScriptPipeline
 from clarion.node.validation.script_cache import ScriptCache
 from clarion.notifiers.runner import EventsRunner
 from clarion.plugins.delivery import make_events_runner
+
+REBUILD_ADVICE = "Please restart with -reindex or -reindex-chainstate to recover."
 
 logger = logging.getLogger(__name__)
 
@@ -88,26 +92,63 @@ class NodeCore:
         self.manager = ChainManager(
             self.params, self.storage.stores, pipeline, chain_options(config, self.params), self.clock
         )
-        self.manager.journal.on_commit = self.events.wake
+        self.pruner = Pruner(
+            self.manager.state,
+            self.manager.journal,
+            self.storage.stores,
+            config.prune_target_bytes,
+            lambda timeout_s: self.events.sync(self.last_seq, timeout_s),
+        )
+        self.manager.journal.on_commit = self._on_commit
         self.chain = ChainService(self.manager, self._on_fatal)
         self.chain.start()
         self._cleanup.callback(self.chain.stop)
         say("Loading block index…")
+        self._check_pruning()
         self.chain.submit(self.manager.load).result()
         self._check_chain(say)
+        if config.prune_mib:
+            say("Pruning blockstore…")
+            self.chain.submit(self._prune_at_start).result()
         self.events.wait_ready()
+
+    def _on_commit(self, seq: int) -> None:
+        self.events.wake(seq)
+        self.pruner.after_commit()
+
+    def _prune_at_start(self) -> None:
+        self.pruner.finish()
+        self.pruner.prune_to_target()
+
+    def _check_pruning(self) -> None:
+        prune = self.config.prune_mib
+        if has_pruned(self.storage.stores) and not prune:
+            raise ConfigError(
+                "You need to rebuild the database using -reindex to go back to unpruned mode.  This will redownload the "
+                f"entire blockchain.\n{REBUILD_ADVICE}"
+            )
+        if prune == 1:
+            logger.info(
+                "Block pruning enabled. Use RPC call pruneblockchain(height) to manually prune block and undo files."
+            )
+        elif prune:
+            logger.info("Prune configured to target %d MiB on disk for block and undo files.", prune)
 
     def _check_chain(self, say: Callable[[str], None]) -> None:
         config = self.config
         if self.storage.database.rebuild_step() is not Rebuild.NONE:
             return
+        if has_pruned(self.storage.stores) and config.check_blocks > MIN_BLOCKS_TO_KEEP:
+            logger.warning(
+                "pruned datadir may not have more than %d blocks; only checking available blocks", MIN_BLOCKS_TO_KEEP
+            )
         say("Verifying blocks…")
         verifier = Verifier(self.chain, self.storage.stores, pruned=config.prune_mib > 0, interrupted=self._interrupted)
         reason = check_at_start(
             verifier, self.manager.tip, self.clock.now(), level=config.check_level, depth=config.check_blocks
         )
         if reason is not None:
-            raise ConfigError(f"{reason}.\nPlease restart with -reindex or -reindex-chainstate to recover.")
+            raise ConfigError(f"{reason}.\n{REBUILD_ADVICE}")
 
     def stop(self) -> None:
         """Finish the work at hand, commit, tell what is durable, close everything."""

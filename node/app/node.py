@@ -83,6 +83,7 @@ class Node:
                 request_stop=self.request_stop,
                 stopping=self._stop.is_set,
                 stores=core.storage.stores,
+                pruner=core.pruner,
                 last_event_seq=lambda: core.last_seq,
                 blocks_dir=self._config.blocks_dir,
                 log=self._log.filter,

@@ -6,12 +6,16 @@ Owns: the order of opening and closing, and the lock on the data directory. Neve
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from clarion.node.chain.prune import PRUNED_KEY
 from clarion.node.chain.stores import ChainStores
 from clarion.node.config import Config, create_directories
+from clarion.node.errors import ConfigError
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.storage.block_files import MAX_BLOCK_FILE_SIZE, BlockFiles
 from clarion.node.storage.database import Database, open_database
 from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
+from clarion.node.storage.restore import is_restoring
+from clarion.node.storage.rows import ChainCommit
 from clarion.node.storage.undo_files import UndoFiles
 
 FAST_PRUNE_FILE_SIZE = 0x10000
@@ -37,10 +41,10 @@ def lock_data_directory(config: Config) -> DirectoryLock:
     return lock_directory(config.chain_dir)
 
 
-def open_storage(config: Config, params: ChainParams, lock: DirectoryLock) -> OpenStorage:
+def open_storage(config: Config, params: ChainParams, lock: DirectoryLock, *, restoring: bool = False) -> OpenStorage:
     """Open (and make, where they are missing) database, block files and undo files. Raises ConfigError.
 
-    Takes the lock over: it is released last.
+    Takes the lock over: it is released last. What a restore left unfinished is opened with `restoring` only.
     """
     with ExitStack() as stack:
         stack.callback(lock.release)
@@ -51,8 +55,21 @@ def open_storage(config: Config, params: ChainParams, lock: DirectoryLock) -> Op
         stack.callback(block_files.close)
         undo_files = UndoFiles(config.blocks_dir, params.magic)
         stack.callback(undo_files.close)
+        if is_restoring(database) and not restoring:
+            raise ConfigError("This data directory is being restored: finish that with clarion db restore")
         if config.reindex or config.reindex_chainstate:
             database.begin_rebuild(keep_blocks=not config.reindex)
+            if config.reindex:
+                database.chain.commit(ChainCommit(meta={PRUNED_KEY: b""}))
+            if config.prune_mib:
+                _remove_unreachable(block_files)
         database.finish_wipe(undo_files)
         stores = ChainStores(database.chain, database.coins, block_files, undo_files)
         return OpenStorage(database, stores, stack.pop_all())
+
+
+def _remove_unreachable(block_files: BlockFiles) -> None:
+    """Delete the files behind a gap: without the pruned blocks nothing in them can be connected, as in the reference."""
+    for position, number in enumerate(block_files.numbers()):
+        if position != number:
+            block_files.remove(number)

@@ -17,6 +17,9 @@ Clarion validates blocks by the full rules of Bitcoin, keeps the chainstate in S
 
 Usage:  clarion [options]                 run the node in the foreground
         clarion [options] import FILE...  load blocks from blk files or folders, then end
+        clarion [options] db check         look for inconsistencies in what is stored
+        clarion [options] db dump FILE     write the whole chain to one file
+        clarion [options] db restore FILE  bring it back, on any database
 
 Options have one dash or two. They are read from the command line, then from variables
 CLARION_<NAME>, then from bitcoin.conf in the data directory: what comes first counts.

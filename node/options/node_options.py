@@ -34,7 +34,7 @@ GENERAL = [
     Option("par", _NUM, _OPT, "Cores that check scripts; 0: all, -n: leave n free", "0", argument="=<n>"),
     Option("pid", _PATH, _OPT, "File for the process id", "clarion.pid", argument="=<file>"),
     Option("prevoutfetchthreads", _NUM, _OPT, "Threads that fetch coins", "8", argument="=<n>", effect=_LATER),
-    Option("prune", _NUM, _OPT, "Delete old block files beyond <n> MiB", "0", argument="=<n>", effect=_LATER),
+    Option("prune", _NUM, _OPT, "Delete old block files beyond <n> MiB; 1: by hand only", "0", argument="=<n>"),
     Option("reindex", _FLAG, _OPT, "Build index and chainstate again from the block files", "0"),
     Option("reindex-chainstate", _FLAG, _OPT, "Build the chainstate again", "0"),
     Option("shutdownnotify", _TEXT, _OPT, "Run <cmd> before stopping", argument="=<cmd>", multiple=True, effect=_LATER),

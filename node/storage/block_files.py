@@ -51,6 +51,11 @@ class BlockFiles:
         """Return the raw block at `position`. Raises BlockFileError if its file is not there or is damaged."""
         return self._files.read(position)
 
+    @property
+    def current(self) -> int | None:
+        """Number of the file that is appended to, None before `recover`."""
+        return self._file
+
     def numbers(self) -> list[int]:
         """Return the numbers of the files that exist, ascending."""
         return self._files.numbers()

@@ -69,12 +69,18 @@ class UndoFiles:
 
     def append(self, file: int, block_hash: BlockHash, spent: Sequence[Sequence[Coin]]) -> BlockPosition:
         """Append a block's undo record to undo file `file`, its block file's number. Durable after `sync`."""
+        return self.append_record(file, encode_undo(block_hash, spent))
+
+    def append_record(self, file: int, record: bytes) -> BlockPosition:
+        """Append a record as `read_record` returned it."""
         end = self._ends.get(file)
-        if end is None:
-            end = self._files.size(file)
-        position = self._files.write(file, end, encode_undo(block_hash, spent))
+        position = self._files.write(file, self._files.size(file) if end is None else end, record)
         self._ends[file] = position.end
         return position
+
+    def read_record(self, position: BlockPosition, block_hash: BlockHash) -> bytes:
+        """Return a whole record. Raises BlockFileError if it is missing or damaged."""
+        return self._read(position, block_hash)[0]
 
     def read_spent(self, position: BlockPosition, block_hash: BlockHash) -> bytes:
         """Return the bytes of /rest/spenttxouts/….bin. Raises BlockFileError if they are missing or damaged."""

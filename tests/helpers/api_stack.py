@@ -18,6 +18,7 @@ from clarion.api.node_link import DirectLink
 from clarion.api.rpc.context import NodeContext, ReaderContext
 from clarion.api.rpc.node_methods import NodeMethods
 from clarion.api.settings import ApiSettings
+from clarion.node.chain.prune import Pruner
 from clarion.node.chain.service import ChainService
 from clarion.node.config import load_config
 from clarion.node.log import LogFilter
@@ -63,6 +64,7 @@ class ApiStack:
             last_event_seq=lambda: 0,
             blocks_dir=folder / "blocks",
             stores=self.node.stores,
+            pruner=Pruner(self.node.manager.state, self.node.manager.journal, self.node.stores, 0),
             log=LogFilter(),
         )
         self.settings = ApiSettings(

@@ -1,0 +1,182 @@
+"""`clarion db check`: whether what is stored fits together.
+
+Owns: the comparisons of block index, active chain, event log, coins and files. Never: changing anything, consensus.
+"""
+
+from collections.abc import Callable, Mapping
+
+from clarion.node.consensus.disconnect import disconnect_block
+from clarion.node.consensus.pow import block_proof
+from clarion.node.errors import BlockFileError, DecodeError
+from clarion.node.events.row import EventKind
+from clarion.node.params.chain_params import ChainParams
+from clarion.node.primitives.block import Block, BlockHeader
+from clarion.node.primitives.coin import Coin
+from clarion.node.primitives.ids import BlockHash, OutPoint, hash_to_hex, make_outpoint
+from clarion.node.storage import block_status
+from clarion.node.storage.chain_reader import ChainReader
+from clarion.node.storage.coin_store import CoinSnapshot
+from clarion.node.storage.rows import BlockRow
+
+COIN_BLOCKS = 144
+"""Blocks below the coins' tip that are disconnected in memory."""
+
+SAMPLES = 1000
+"""Blocks, evenly spread, whose data is read."""
+
+_LOG_PAGE = 10_000
+
+Progress = Callable[[int, int], None]
+
+
+class Audit:
+    """One check of a whole data directory that no node is writing to."""
+
+    def __init__(self, reader: ChainReader, params: ChainParams) -> None:
+        self._reader = reader
+        self._params = params
+        self._rows: dict[BlockHash, BlockRow] = {}
+        self._active: list[BlockHash] = []
+        self._events = 0
+        self._coins = 0
+        self._found: list[str] = []
+
+    def run(self, progress: Progress = lambda done, blocks: None) -> list[str]:
+        """Return one line for each thing that does not fit. Raises StorageError if the database can't be read."""
+        self._load()
+        self._check_index()
+        self._check_active()
+        self._check_log()
+        with self._reader.coins() as coins:
+            self._check_coins(coins, progress)
+        self._check_files(progress)
+        return self._found
+
+    def summary(self) -> str:
+        """Return what was looked at."""
+        return (
+            f"{len(self._rows)} headers, {len(self._active)} blocks of the active chain, {self._events} rows of the "
+            f"event log, {self._coins} coins"
+        )
+
+    def _note(self, text: str) -> None:
+        self._found.append(text)
+
+    def _load(self) -> None:
+        with self._reader.snapshot() as snapshot:
+            self._rows = {row.hash: row for row in snapshot.blocks()}
+            self._active = [row.hash for row in snapshot.rows_from(0, snapshot.height() + 1)]
+            if len(self._active) != snapshot.height() + 1:
+                self._note("the active chain has gaps or names blocks that are not in the block index")
+
+    def _check_index(self) -> None:
+        for row in self._rows.values():
+            for reason in _row_problems(row, self._rows, self._params):
+                self._note(f"block {hash_to_hex(row.hash)} at height {row.height}: {reason}")
+
+    def _check_active(self) -> None:
+        before: BlockRow | None = None
+        for height, block_hash in enumerate(self._active):
+            row = self._rows[block_hash]
+            if row.height != height or (before is not None and row.prev_hash != before.hash):
+                self._note(f"the active chain is broken at height {height}")
+            if not block_status.is_valid(row.status, block_status.VALID_SCRIPTS):
+                self._note(f"block {hash_to_hex(block_hash)} of the active chain at height {height} is not valid")
+            before = row
+
+    def _check_log(self) -> None:
+        chain: list[BlockHash] = []
+        seq = 0
+        while rows := self._reader.events.read(seq, _LOG_PAGE):
+            for row in rows:
+                if row.seq != seq + 1:
+                    self._note(f"the event log has a gap between rows {seq} and {row.seq}")
+                seq = row.seq
+                self._events += 1
+                if row.kind is EventKind.BLOCK_CONNECTED:
+                    if row.height != len(chain):
+                        self._note(f"row {seq} of the event log connects height {row.height} upon {len(chain) - 1}")
+                    chain.append(row.block_hash)
+                elif row.kind is EventKind.BLOCK_DISCONNECTED and (not chain or chain.pop() != row.block_hash):
+                    self._note(f"row {seq} of the event log disconnects a block that is not the tip")
+        if chain != self._active:
+            self._note("the event log does not lead to the active chain")
+
+    def _check_coins(self, coins: CoinSnapshot, progress: Progress) -> None:
+        tip = coins.tip()
+        if tip is None:
+            # A chain that was never flushed: the next start connects it again.
+            return
+        row = self._rows.get(tip)
+        if row is None:
+            self._note(f"the coins belong to block {hash_to_hex(tip)}, which is not in the block index")
+            return
+        self._coins = coins.count()
+        changes: dict[OutPoint, Coin | None] = {}
+        for _ in range(COIN_BLOCKS):
+            if row.height == 0 or not row.status & block_status.HAVE_UNDO:
+                return
+            progress(0, 1)
+            if not self._take_back(row, coins, changes):
+                return
+            row = self._rows[row.prev_hash]
+
+    def _take_back(self, row: BlockRow, coins: CoinSnapshot, changes: dict[OutPoint, Coin | None]) -> bool:
+        name = f"block {hash_to_hex(row.hash)} at height {row.height}"
+        try:
+            block = Block.parse(self._reader.read_block(row))
+            touched = [txin.prevout for tx in block.txs[1:] for txin in tx.inputs]
+            touched += [make_outpoint(tx.txid, index) for tx in block.txs for index in range(len(tx.outputs))]
+            current = coins.fetch([outpoint for outpoint in touched if outpoint not in changes])
+            current.update({key: coin for key in touched if (coin := changes.get(key)) is not None})
+            delta = disconnect_block(block, self._reader.read_undo(row), row.height, current=current)
+        except (BlockFileError, DecodeError) as error:
+            self._note(f"{name}: {error}")
+            return False
+        if delta.unclean:
+            self._note(f"{name}: the coins are not as the block left them")
+            return False
+        changes.update(dict.fromkeys(delta.removed))
+        changes.update(delta.restored)
+        return True
+
+    def _check_files(self, progress: Progress) -> None:
+        stored = [row for row in self._rows.values() if row.status & block_status.HAVE_DATA]
+        step = max(1, len(stored) // SAMPLES)
+        for row in stored[::step]:
+            progress(0, 1)
+            try:
+                header = BlockHeader.parse(self._reader.read_block(row))
+                if header.hash != row.hash:
+                    self._note(f"block {hash_to_hex(row.hash)} is not at its place in file {row.file}")
+                if row.status & block_status.HAVE_UNDO:
+                    self._reader.read_undo(row)
+            except (BlockFileError, DecodeError) as error:
+                self._note(f"block {hash_to_hex(row.hash)} at height {row.height}: {error}")
+
+
+def _row_problems(row: BlockRow, rows: Mapping[BlockHash, BlockRow], params: ChainParams) -> list[str]:
+    """Return what is wrong with a row of the block index, seen beside its parent's."""
+    header = BlockHeader.parse(row.header)
+    found = []
+    if header.hash != row.hash:
+        found.append("its header has another hash")
+    if row.status & block_status.HAVE_UNDO and not row.status & block_status.HAVE_DATA:
+        found.append("it has undo data, but no block data")
+    parent = rows.get(row.prev_hash)
+    if row.hash == params.genesis.hash:
+        height, work, linked = 0, block_proof(header.bits), row.tx_count
+    elif parent is None:
+        return [*found, "its parent is not in the block index"]
+    else:
+        height, work = parent.height + 1, parent.chainwork + block_proof(header.bits)
+        linked = parent.chain_tx_count + row.tx_count if parent.chain_tx_count else 0
+        if parent.status & block_status.FAILED_MASK and not row.status & block_status.FAILED_MASK:
+            found.append("it is not marked invalid, but its parent is")
+    if row.height != height:
+        found.append(f"its height should be {height}")
+    if row.chainwork != work:
+        found.append("its chainwork is wrong")
+    if row.chain_tx_count not in (0, linked):
+        found.append("its number of transactions up to here is wrong")
+    return found
