@@ -56,7 +56,9 @@ def test_import_is_light() -> None:
 def test_daemonwait_tells_whether_the_node_started(tmp_path: Path) -> None:
     conf = [f"-datadir={tmp_path}", "-regtest", "-daemonwait", "-server=0", "-par=1", "-eventsprocess=0"]
     command = [sys.executable, "-m", "clarion.node.cli", *conf]
-    result = subprocess.run([*command, "-database=sqlite:////proc/absent/x"], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [*command, "-database=sqlite:////proc/absent/x"], capture_output=True, text=True, check=False
+    )
     assert result.returncode == 1
     assert "Error during initialization" in result.stderr
     assert "absent" in (tmp_path / "regtest" / "debug.log").read_text()
