@@ -116,7 +116,7 @@ def _open_sqlite(location: Location, component: str, create: bool) -> sqlite3.Co
         pragmas = _writer_pragmas(component, in_file) if create else _READER_PRAGMAS
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
-    except sqlite3.Error:
+    except (sqlite3.Error, ConfigError):
         connection.close()
         raise
     return connection
