@@ -3,7 +3,14 @@
 Owns: the value that the coins cache, undo data and consensus share. Never: where coins are kept.
 """
 
+import struct
+from collections.abc import Sequence
 from typing import Protocol
+
+from clarion.node.primitives.codec import var_bytes
+
+_VALUE = struct.Struct("<q").pack
+_VALUE_AND_LENGTH = struct.Struct("<qB").pack
 
 
 class SpentOutput(Protocol):
@@ -44,3 +51,16 @@ class Coin:
 
     def __repr__(self) -> str:
         return f"Coin({self.value}, {self.script_pubkey.hex()}, height={self.height}, coinbase={self.is_coinbase})"
+
+
+def encode_outputs(outputs: Sequence[SpentOutput]) -> bytes:
+    """Return outputs as on the wire one behind the other, without their count."""
+    # Lengths below 253 are a single byte, which goes with the value.
+    return b"".join(
+        [
+            _VALUE_AND_LENGTH(output.value, len(script)) + script
+            if len(script := output.script_pubkey) < 253
+            else _VALUE(output.value) + var_bytes(script)
+            for output in outputs
+        ]
+    )

@@ -5,11 +5,12 @@ coincurve's own classes refuse high-S signatures, which consensus accepts, and k
 """
 
 import threading
+from typing import Any, Final
 
 from coincurve._libsecp256k1 import ffi, lib
 from coincurve.context import GLOBAL_CONTEXT
 
-from clarion.node.primitives.hashes import tagged_hash
+from clarion.node.primitives.hashes import hash160, tagged_hash
 
 _CONTEXT = GLOBAL_CONTEXT.ctx
 _parse_pubkey = lib.secp256k1_ec_pubkey_parse
@@ -24,6 +25,8 @@ _parse_compact = lib.secp256k1_ecdsa_signature_parse_compact
 _normalize = lib.secp256k1_ecdsa_signature_normalize
 _verify_ecdsa = lib.secp256k1_ecdsa_verify
 _verify_schnorr = lib.secp256k1_schnorrsig_verify
+_PUBKEY_TYPE = ffi.typeof("secp256k1_pubkey *")
+_XONLY_TYPE = ffi.typeof("secp256k1_xonly_pubkey *")
 
 _ORDER = bytes.fromhex("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141")
 _HALF_ORDER = bytes.fromhex("7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0")
@@ -57,20 +60,82 @@ def verify_ecdsa(signature: bytes, pubkey: bytes, message_hash: bytes) -> bool:
     return bool(_verify_ecdsa(_CONTEXT, sig, message_hash, key))
 
 
-def verify_ecdsa_strict(signature: bytes, pubkey: bytes, message_hash: bytes, low_s: bool) -> bool:
-    """Return whether a strictly encoded signature (BIP66, without hash type) signs the hash: False may mean unknown.
-
-    True implies that the signature is strict DER and, with `low_s`, that its S is low. A caller who needs to know
-    why it is False asks the other functions.
+class KnownKeys:
+    """Parsed public keys by their bytes, with their hash160. Decompressing a point takes a seventh of a whole check,
+    and the same addresses are spent from again and again. Safe from any thread: a parsed point is never changed.
     """
-    scratch = _scratch
-    key = scratch.pubkey
-    sig = scratch.signature
-    if not _parse_pubkey(_CONTEXT, key, pubkey, len(pubkey)) or not _parse_strict(signature, sig):
+
+    def __init__(self, capacity: int = 8192) -> None:
+        """`capacity` is in keys, of about 400 bytes each."""
+        self._capacity = capacity
+        self._full: dict[bytes, tuple[bytes, Any]] = {}
+        self._xonly: dict[bytes, Any] = {}
+
+    def full(self, pubkey: bytes) -> tuple[bytes, Any] | None:
+        """Return (hash160, point) of a key of 33 or 65 bytes, None if it is no point."""
+        return self._full.get(pubkey) or self._learn_full(pubkey)
+
+    def xonly(self, pubkey: bytes) -> Any:
+        """Return the point of a key of 32 bytes, None if it is none."""
+        return self._xonly.get(pubkey) or self._learn_xonly(pubkey)
+
+    def _learn_full(self, pubkey: bytes) -> tuple[bytes, Any] | None:
+        point = ffi.new(_PUBKEY_TYPE)
+        if not _parse_pubkey(_CONTEXT, point, pubkey, len(pubkey)):
+            return None
+        if len(self._full) >= self._capacity:
+            # Starting over costs little and needs no order to be kept.
+            self._full.clear()
+        entry = self._full[pubkey] = (hash160(pubkey), point)
+        return entry
+
+    def _learn_xonly(self, pubkey: bytes) -> Any:
+        point = ffi.new(_XONLY_TYPE)
+        if len(pubkey) != 32 or not _parse_xonly(_CONTEXT, point, pubkey):
+            return None
+        if len(self._xonly) >= self._capacity:
+            self._xonly.clear()
+        self._xonly[pubkey] = point
+        return point
+
+
+ECDSA: Final = 0
+SCHNORR: Final = 1
+MULTISIG: Final = 2
+
+PreparedCheck = tuple[int, Any, Any, Any]
+"""A signature check with everything looked up but the signature verified: a kind and what it needs.
+
+`(ECDSA, signature without hash type, point, hash)`, `(SCHNORR, signature of 64 bytes, point, hash)`, `(MULTISIG,
+signatures without hash type, points, hash of each signature)`; the points are those of `KnownKeys`.
+"""
+
+
+def verify_prepared(check: PreparedCheck, low_s: bool) -> bool:
+    """Return whether a check passes: False may mean unknown.
+
+    True implies that ECDSA signatures are strict DER (BIP66) and, with `low_s`, that their S is low. A caller who
+    needs to know why it is False asks the other functions.
+    """
+    kind, signature, point, message_hash = check
+    if kind == SCHNORR:
+        return bool(_verify_schnorr(_CONTEXT, signature, message_hash, 32, point))
+    if kind == ECDSA:
+        return _verify_strict(signature, point, message_hash, low_s)
+    # Where the signatures fit keys in their order, the interpreter finds such a fit too, though it looks for it from
+    # the other end: whoever signs first usually has the first keys.
+    points = iter(point)
+    return all(
+        any(_verify_strict(each, point, digest, low_s) for point in points)
+        for each, digest in zip(signature, message_hash, strict=True)
+    )
+
+
+def _verify_strict(signature: bytes, point: Any, message_hash: bytes, low_s: bool) -> bool:
+    sig = _scratch.signature
+    if not _parse_strict(signature, sig) or (_normalize(_CONTEXT, sig, sig) and low_s):
         return False
-    if _normalize(_CONTEXT, sig, sig) and low_s:
-        return False
-    return bool(_verify_ecdsa(_CONTEXT, sig, message_hash, key))
+    return bool(_verify_ecdsa(_CONTEXT, sig, message_hash, point))
 
 
 def verify_schnorr(signature: bytes, xonly_pubkey: bytes, message: bytes) -> bool:

@@ -21,7 +21,6 @@ from clarion.node.script.flags import (
 from clarion.node.script.interpreter import eval_script
 from clarion.node.script.numbers import cast_to_bool
 from clarion.node.script.sighash import PrecomputedTxData
-from clarion.node.script.standard import passes_standard
 from clarion.node.script.witness import verify_witness_program
 
 
@@ -62,8 +61,6 @@ def verify_input(
             txdata = PrecomputedTxData(tx, spent_outputs)
         txin = tx.inputs[index]
         coin = spent_outputs[index]
-        if passes_standard(txdata, index, coin, flags):
-            return None
         checker = TransactionChecker(txdata, index, coin.value)
     except MemoryError:
         raise

@@ -3,15 +3,22 @@
 Owns: checking the inputs of one batch, stopping behind a failure. Never: threads, processes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clarion.node.consensus.connect import ScriptJob
+from clarion.node.primitives.transaction import Transaction, TxOut
 from clarion.node.script.errors import ScriptError
+from clarion.node.script.flags import SCRIPT_VERIFY_LOW_S
 from clarion.node.script.sighash import PrecomputedTxData
+from clarion.node.script.signatures import PreparedCheck, verify_prepared
+from clarion.node.script.spending_tx import SpendingTx
+from clarion.node.script.standard import prepare_check
 from clarion.node.script.verify import verify_input
-from clarion.node.validation.batches import NO_FAILURE, Unit
+from clarion.node.validation.batches import NO_FAILURE, Unit, make_batches
 from clarion.node.validation.check_queue import ScriptFailure
+
+INLINE_BATCH = 128
 
 
 class Found(NamedTuple):
@@ -21,20 +28,72 @@ class Found(NamedTuple):
     failure: ScriptFailure
 
 
-def check_units(units: Iterable[Unit], flags: int, first_failure: Callable[[], int]) -> Found | None:
+class SpendUnit(NamedTuple):
+    """What `Unit` says, with the transaction cut into pieces."""
+
+    tx: SpendingTx
+    tx_index: int
+    first: int
+    end: int
+    position: int
+
+
+def cut_units(units: Iterable[Unit]) -> Iterator[SpendUnit]:
+    """Cut the transactions of a batch."""
+    for job, first, end, position in units:
+        tx = SpendingTx(job.tx.raw)
+        tx.set_spent(job.spent_outputs)
+        yield SpendUnit(tx, job.tx_index, first, end, position)
+
+
+def check_units(units: Iterable[SpendUnit], flags: int, first_failure: Callable[[], int]) -> Found | None:
     """Check the inputs of `units` in order and return the first that fails.
 
-    Between two checks `first_failure` is asked for the lowest position that is known to fail: what lies behind it
-    matters no more.
+    First everything but the signatures is done for what spends by a template, then these are verified in a row; what
+    is left, and what failed, goes through the interpreter. Between two checks `first_failure` is asked for the lowest
+    position that is known to fail: what lies behind it matters no more.
     """
-    for job, first, end, position in units:
-        txdata = PrecomputedTxData(job.tx, job.spent_outputs)
-        for index in range(first, end):
-            if position + index > first_failure():
-                return None
-            error: ScriptError | None = verify_input(job.tx, index, job.spent_outputs, flags, txdata)
-            if error is not None:
-                return Found(position + index, ScriptFailure(job.tx_index, index, error))
+    prepared: list[tuple[PreparedCheck, SpendUnit, int]] = []
+    left: list[tuple[int, SpendUnit, int]] = []
+    for unit in units:
+        for index in range(unit.first, unit.end):
+            check = _prepare(unit.tx, index, flags)
+            if check is not None:
+                prepared.append((check, unit, index))
+            else:
+                left.append((unit.position + index, unit, index))
+    low_s = bool(flags & SCRIPT_VERIFY_LOW_S)
+    for check, unit, index in prepared:
+        if unit.position + index > first_failure():
+            break
+        if not verify_prepared(check, low_s):
+            left.append((unit.position + index, unit, index))
+    return _interpret(left, flags, first_failure) if left else None
+
+
+def _prepare(tx: SpendingTx, index: int, flags: int) -> PreparedCheck | None:
+    try:
+        return prepare_check(tx, index, flags)
+    except MemoryError:
+        raise
+    except Exception:
+        return None
+
+
+def _interpret(inputs: list[tuple[int, SpendUnit, int]], flags: int, first_failure: Callable[[], int]) -> Found | None:
+    before: SpendingTx | None = None
+    for position, unit, index in sorted(inputs):
+        if position > first_failure():
+            return None
+        if unit.tx is not before:
+            before = unit.tx
+            tx = Transaction.parse(before.raw)
+            amounts = [int.from_bytes(amount, "little", signed=True) for amount in before.amounts]
+            spent = [TxOut(*output) for output in zip(amounts, before.scripts, strict=True)]
+            txdata = PrecomputedTxData(tx, spent)
+        error: ScriptError | None = verify_input(tx, index, spent, flags, txdata)
+        if error is not None:
+            return Found(position, ScriptFailure(unit.tx_index, index, error))
     return None
 
 
@@ -46,9 +105,11 @@ class InlineQueue:
 
     def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
         """Run the scripts of all inputs of `jobs` under `flags`."""
-        units = (Unit(job, 0, len(job.spent_outputs), 0) for job in jobs)
-        found = check_units(units, flags, lambda: NO_FAILURE)
-        return found.failure if found else None
+        for batch in make_batches(jobs, INLINE_BATCH):
+            found = check_units(cut_units(batch), flags, lambda: NO_FAILURE)
+            if found:
+                return found.failure
+        return None
 
     def close(self) -> None:
         """Nothing to end."""

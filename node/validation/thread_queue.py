@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.validation.batches import NO_FAILURE, Claims, make_batches
 from clarion.node.validation.check_queue import ScriptFailure
-from clarion.node.validation.inline_queue import Found, check_units
+from clarion.node.validation.inline_queue import Found, check_units, cut_units
 
 
 class ThreadQueue:
@@ -49,7 +49,7 @@ class _Run:
         while (batch := self._claims.claim()) is not None:
             if batch[0].position + batch[0].first > self._first_failure:
                 return None
-            found = check_units(batch, self._flags, lambda: self._first_failure)
+            found = check_units(cut_units(batch), self._flags, lambda: self._first_failure)
             if found is not None:
                 # Two threads may write at once and leave the higher position: then more is checked than need be.
                 self._first_failure = min(self._first_failure, found.position)

@@ -3,66 +3,46 @@
 Owns: the bytes of a batch and of its answer. Never: pipes, processes.
 
 A batch is `<u32 flags>` and then units: `<u32 tx_index> <u32 first> <u32 end> <u64 position> <u32 length> <raw
-transaction>`, and for each of its inputs `<i64 value> <u32 length> <script>` of the output that it spends; all numbers
-little-endian. A unit whose transaction is the one before it has length 0 and no outputs. An answer is empty if no check
-failed, else `<u64 position> <u32 tx_index> <u32 input_index> <name of the script error>`.
+transaction>`, and for each of its inputs the output that it spends as on the wire; all numbers little-endian. An answer
+is empty if no check failed, else `<u64 position> <u32 tx_index> <u32 input_index> <name of the script error>`.
 """
 
 import struct
 from collections.abc import Iterator
 
-from clarion.node.consensus.connect import ScriptJob
-from clarion.node.primitives.coin import Coin
-from clarion.node.primitives.transaction import Transaction
+from clarion.node.primitives.coin import encode_outputs
 from clarion.node.script.errors import ScriptError
-from clarion.node.validation.batches import Batch, Unit
+from clarion.node.script.spending_tx import SpendingTx
+from clarion.node.validation.batches import Batch
 from clarion.node.validation.check_queue import ScriptFailure
-from clarion.node.validation.inline_queue import Found
+from clarion.node.validation.inline_queue import Found, SpendUnit
 
 _FLAGS = struct.Struct("<I")
 _UNIT = struct.Struct("<IIIQI")
-_OUTPUT = struct.Struct("<qI")
 _FAILURE = struct.Struct("<QII")
 
 
 def encode_batch(batch: Batch, flags: int) -> bytes:
     """Return the message that asks a worker to check `batch`."""
     parts = [_FLAGS.pack(flags)]
-    before: ScriptJob | None = None
     for job, first, end, position in batch:
-        raw = b"" if job is before else job.tx.raw
-        parts.append(_UNIT.pack(job.tx_index, first, end, position, len(raw)))
-        if raw:
-            parts.append(raw)
-            for coin in job.spent_outputs:
-                parts.append(_OUTPUT.pack(coin.value, len(coin.script_pubkey)))
-                parts.append(coin.script_pubkey)
-        before = job
+        raw = job.tx.raw
+        parts += (_UNIT.pack(job.tx_index, first, end, position, len(raw)), raw, encode_outputs(job.spent_outputs))
     return b"".join(parts)
 
 
-def decode_batch(message: bytes) -> tuple[int, Iterator[Unit]]:
-    """Return (flags, units) of a message; transactions are decoded as the units are taken."""
+def decode_batch(message: bytes) -> tuple[int, Iterator[SpendUnit]]:
+    """Return (flags, units) of a message; transactions are cut as the units are taken."""
     return _FLAGS.unpack_from(message)[0], _decode_units(message, _FLAGS.size)
 
 
-def _decode_units(message: bytes, at: int) -> Iterator[Unit]:
-    job: ScriptJob | None = None
+def _decode_units(message: bytes, at: int) -> Iterator[SpendUnit]:
     while at < len(message):
         tx_index, first, end, position, length = _UNIT.unpack_from(message, at)
         at += _UNIT.size
-        if length:
-            tx = Transaction.parse(message[at : at + length])
-            at += length
-            coins = []
-            for _ in tx.inputs:
-                value, size = _OUTPUT.unpack_from(message, at)
-                at += _OUTPUT.size
-                coins.append(Coin(value, message[at : at + size], 0))
-                at += size
-            job = ScriptJob(tx, coins, tx_index)
-        assert job is not None, "the first unit of a batch has a transaction"
-        yield Unit(job, first, end, position)
+        tx = SpendingTx(message[at : at + length])
+        at = tx.read_spent(message, at + length)
+        yield SpendUnit(tx, tx_index, first, end, position)
 
 
 def encode_answer(found: Found | None) -> bytes:

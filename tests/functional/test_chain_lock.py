@@ -20,8 +20,8 @@ import zmq
 from clarion.api.render import block as block_render
 from clarion.node.chain.journal import Journal
 from clarion.node.chain.lock import ChainLock
-from clarion.node.script import verify
 from clarion.node.storage.chain_reader import ChainReader
+from clarion.node.validation import inline_queue
 from clarion.notifiers.engine import EventsEngine
 from clarion.notifiers.source import StoredEvents
 from clarion.notifiers.zmq_address import ZmqAddress
@@ -46,7 +46,7 @@ GUARDED: dict[str, tuple[Any, str]] = {
     "encode": (orjson, "dumps"),
     "decode": (orjson, "loads"),
     "render": (block_render, "block_json"),
-    "script": (verify, "verify_input"),
+    "script": (inline_queue, "check_units"),
 }
 """What must never run under the chain lock, and where it lives."""
 

@@ -3,7 +3,7 @@
 Owns: one-input transactions with real signatures. Never: whether they are valid.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from coincurve import PrivateKey
@@ -27,6 +27,7 @@ ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 VALUE = 50_000
 KEY = PrivateKey(sha256(b"clarion test key"))
 OTHER_KEY = PrivateKey(sha256(b"clarion other test key"))
+THIRD_KEY = PrivateKey(sha256(b"clarion third test key"))
 PUBKEY = KEY.public_key.format()
 UNCOMPRESSED = KEY.public_key.format(compressed=False)
 HYBRID = bytes((6 + (UNCOMPRESSED[64] & 1),)) + UNCOMPRESSED[1:]
@@ -101,10 +102,12 @@ def p2sh_p2wpkh(hash_type: int = 1, pubkey: bytes = PUBKEY) -> Spend:
     return spend.with_changes(witness=(signature, pubkey))
 
 
-def p2wsh_multisig(hash_type: int = 1) -> Spend:
-    script = multisig_script(2, [PUBKEY, OTHER_KEY.public_key.format()])
+def p2wsh_multisig(
+    hash_type: int = 1, keys: Sequence[PrivateKey] = (KEY, OTHER_KEY), signers: Sequence[PrivateKey] = (KEY, OTHER_KEY)
+) -> Spend:
+    script = multisig_script(len(signers), [key.public_key.format() for key in keys])
     spend = Spend(witness_script(0, sha256(script)))
-    signatures = [sign_v0(spend, script, hash_type, key) for key in (KEY, OTHER_KEY)]
+    signatures = [sign_v0(spend, script, hash_type, key) for key in signers]
     return spend.with_changes(witness=(b"", *signatures, script))
 
 

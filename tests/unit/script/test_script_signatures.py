@@ -5,16 +5,18 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from coincurve import PrivateKey
 
-from clarion.node.primitives.hashes import sha256
+from clarion.node.primitives.hashes import hash160, sha256
 from clarion.node.script.encoding import is_strict_der
 from clarion.node.script.signatures import (
+    ECDSA,
+    KnownKeys,
     has_low_s,
     is_valid_pubkey,
     is_valid_xonly_pubkey,
     parse_der_lax,
     serialize_pubkey,
     verify_ecdsa,
-    verify_ecdsa_strict,
+    verify_prepared,
     verify_schnorr,
 )
 from helpers.spends import HYBRID, KEY, ORDER, PUBKEY, UNCOMPRESSED
@@ -62,6 +64,25 @@ def test_what_is_no_key_verifies_nothing(pubkey: bytes) -> None:
     assert not verify_ecdsa(SIGNATURE, pubkey, DIGEST)
     assert not is_valid_pubkey(pubkey)
     assert serialize_pubkey(pubkey, compressed=True) is None
+
+
+def verify_ecdsa_strict(signature: bytes, pubkey: bytes, digest: bytes, low_s: bool) -> bool:
+    key = KnownKeys().full(pubkey)
+    return key is not None and verify_prepared((ECDSA, signature, key[1], digest), low_s)
+
+
+def test_known_keys_are_bounded() -> None:
+    keys = KnownKeys(capacity=2)
+    secrets = [PrivateKey(bytes((number,)) * 32).public_key.format() for number in range(1, 9)]
+    for pubkey in secrets * 2:
+        entry = keys.full(pubkey)
+        assert entry is not None
+        assert entry[0] == hash160(pubkey)
+        assert keys.full(pubkey) is entry
+        assert keys.xonly(pubkey[1:]) is keys.xonly(pubkey[1:])
+    assert keys.full(b"\x02" + b"\xff" * 32) is None
+    assert keys.xonly(b"\xff" * 32) is None
+    assert keys.xonly(b"") is None
 
 
 def test_high_s_verifies_but_is_not_low() -> None:

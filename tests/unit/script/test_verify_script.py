@@ -183,7 +183,7 @@ def test_surprises_are_invalid(surprise: type[Exception], monkeypatch: pytest.Mo
     monkeypatch.setattr(verify_module, "eval_script", broken)
     checker = TransactionChecker(spend.txdata, 0, 0)
     assert verify_script(b"", spend.script_pubkey, spend.witness, 0, checker) is ScriptError.UNKNOWN_ERROR
-    monkeypatch.setattr(verify_module, "passes_standard", broken)
+    monkeypatch.setattr(verify_module, "TransactionChecker", broken)
     assert _verify(spend) is ScriptError.UNKNOWN_ERROR
 
 

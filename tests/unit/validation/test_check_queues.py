@@ -10,11 +10,13 @@ from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import OutPoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.node.script.errors import ScriptError
-from clarion.node.script.flags import SCRIPT_VERIFY_P2SH
+from clarion.node.script.flags import SCRIPT_VERIFY_P2SH, STANDARD_SCRIPT_VERIFY_FLAGS
+from clarion.node.validation import inline_queue
 from clarion.node.validation.batches import NO_FAILURE, make_batches
 from clarion.node.validation.check_queue import CheckQueue, ScriptFailure, make_check_queue
-from clarion.node.validation.inline_queue import Found, check_units
+from clarion.node.validation.inline_queue import Found, check_units, cut_units
 from clarion.node.validation.wire import decode_answer, decode_batch, encode_answer, encode_batch
+from helpers.spends import Spend, p2wpkh
 
 OP_TRUE, OP_FALSE, OP_RETURN = b"\x51", b"\x00", b"\x6a"
 FLAGS = SCRIPT_VERIFY_P2SH
@@ -86,29 +88,42 @@ def test_choice_of_queue(par: int, kind: str | None, expected: str) -> None:
 def test_nothing_behind_a_known_failure_is_checked() -> None:
     jobs = [job(1, OP_TRUE, OP_FALSE), job(2, OP_FALSE)]
     units = make_batches(jobs, 10)[0]
-    assert check_units(units, FLAGS, lambda: 0) is None
-    found = check_units(units, FLAGS, lambda: NO_FAILURE)
+    assert check_units(cut_units(units), FLAGS, lambda: 0) is None
+    found = check_units(cut_units(units), FLAGS, lambda: NO_FAILURE)
     assert found == Found(1, ScriptFailure(1, 1, ScriptError.EVAL_FALSE))
 
 
+def test_a_surprise_in_the_short_cut_asks_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise IndexError
+
+    monkeypatch.setattr(inline_queue, "prepare_check", broken)
+    units = make_batches([job(1, OP_TRUE, OP_TRUE), job(2, OP_RETURN)], 10)[0]
+    found = check_units(cut_units(units), FLAGS, lambda: NO_FAILURE)
+    assert found == Found(2, ScriptFailure(2, 0, ScriptError.OP_RETURN))
+
+
+def test_a_signature_that_fails_is_told_in_block_order(queue: CheckQueue) -> None:
+    spends = [p2wpkh(), p2wpkh().with_changes(version=1), p2wpkh(), p2wpkh().with_changes(version=3)]
+    jobs = [ScriptJob(spend.tx, _coins(spend), at) for at, spend in enumerate(spends, 1)]
+    assert queue.check(jobs, STANDARD_SCRIPT_VERIFY_FLAGS) == ScriptFailure(2, 0, ScriptError.NULLFAIL)
+    assert queue.check(jobs[::2], STANDARD_SCRIPT_VERIFY_FLAGS) is None
+
+
+def _coins(spend: Spend) -> list[Coin]:
+    return [Coin(output.value, output.script_pubkey, 0) for output in spend.spent]
+
+
 def test_wire_round_trip() -> None:
-    jobs = [job(1, OP_TRUE, b"\x51" * 300), job(9, *[OP_TRUE] * 5)]
+    jobs = [job(1, OP_TRUE, b"\x51" * 252, b"\x51" * 253), job(9, *[OP_TRUE] * 5), job(10, b"\x51" * 70_000)]
     for batch in make_batches(jobs, 3):
         flags, units = decode_batch(encode_batch(batch, 0xFFFFFFFF))
         assert flags == 0xFFFFFFFF
         for before, after in zip(batch, list(units), strict=True):
-            assert after[1:] == before[1:]
-            assert after.job.tx_index == before.job.tx_index
-            assert after.job.tx.raw == before.job.tx.raw
-            assert list(after.job.spent_outputs) == list(before.job.spent_outputs)
-
-
-def test_wire_sends_a_cut_transaction_once_a_batch() -> None:
-    batch = make_batches([job(1, *[OP_TRUE] * 8)], 4)
-    both = [*batch[0], *batch[1]]
-    assert len(encode_batch(both, 0)) < len(encode_batch(batch[0], 0)) + 40
-    first, second = decode_batch(encode_batch(both, 0))[1]
-    assert first.job is second.job
+            assert (after.first, after.end, after.position) == (before.first, before.end, before.position)
+            assert (after.tx.raw, after.tx_index) == (before.job.tx.raw, before.job.tx_index)
+            assert after.tx.scripts == [coin.script_pubkey for coin in before.job.spent_outputs]
+            assert after.tx.amounts == [(1).to_bytes(8, "little")] * len(before.job.spent_outputs)
 
 
 @pytest.mark.parametrize("found", [None, Found(1 << 40, ScriptFailure(7, 3, ScriptError.SIG_DER))])
