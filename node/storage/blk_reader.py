@@ -4,7 +4,7 @@ Owns: finding records, and saying exactly where and why a file is damaged. Never
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,11 +74,13 @@ class BlkFile:
 
     def read(self, offset: int, length: int) -> bytes:
         """Return bytes of the file, without its obfuscation. Raises BlockFileError."""
+        return apply_xor(self._pread(offset, length), self._key, offset)
+
+    def _pread(self, offset: int, length: int) -> bytes:
         try:
-            data = os.pread(self._fd, length, offset)
+            return os.pread(self._fd, length, offset)
         except OSError as error:
             raise BlockFileError(f"{self.path}: {error.strerror}") from None
-        return apply_xor(data, self._key, offset)
 
     def records(self, start: int = 0, *, skip_damage: bool = False) -> Iterator[tuple[int, int]]:
         """Yield (offset of the first byte behind magic and length, length) of each record from byte `start` on.
@@ -89,16 +91,18 @@ class BlkFile:
         """
         at = start
         while at < self.size:
-            frame = self.read(at, _FRAME_SIZE)
-            if not any(frame):
-                at = self._skip_zeros(at)
+            # The reference allocates zeros, which it does not obfuscate; other tools obfuscate whole files.
+            plain = self._pread(at, _FRAME_SIZE)
+            frame = apply_xor(plain, self._key, at)
+            if not any(plain) or not any(frame):
+                at = self._skip_zeros(at, self.read if any(plain) else self._pread)
                 continue
             try:
                 length = self._check_frame(at, frame)
             except BlockFileError:
                 if not skip_damage:
                     # Zeros may end inside these eight bytes, in front of a good record.
-                    zeros = len(frame) - len(frame.lstrip(b"\x00"))
+                    zeros = max(len(each) - len(each.lstrip(b"\x00")) for each in (plain, frame))
                     if zeros:
                         at += zeros
                         continue
@@ -123,9 +127,9 @@ class BlkFile:
             raise damaged(self.path, at, f"the file ends inside a block ({left} of {length} bytes)")
         return length
 
-    def _skip_zeros(self, at: int) -> int:
+    def _skip_zeros(self, at: int, read: Callable[[int, int], bytes]) -> int:
         while at < self.size:
-            chunk = self.read(at, _CHUNK)
+            chunk = read(at, _CHUNK)
             rest = chunk.lstrip(b"\x00")
             if rest:
                 return at + len(chunk) - len(rest)

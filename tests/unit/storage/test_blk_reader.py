@@ -118,3 +118,14 @@ def test_real_mainnet_file(shared_path: Callable[..., Path], path: Path) -> None
     blocks = list(scan_blocks(path, b"\xf9\xbe\xb4\xd9"))
     assert len(blocks) == 255
     assert blocks[0].raw[4:36][::-1].hex().startswith("000000000019d6689c08")
+
+
+@pytest.mark.parametrize("zeros", [1, 7, 8, 9, 70_000])
+def test_zeros_that_were_allocated_ahead_are_not_obfuscated(path: Path, zeros: int) -> None:
+    key = bytes(range(0x11, 0x19))
+    (path.parent / "xor.dat").write_bytes(key)
+    data = b""
+    for raw in BLOCKS:
+        data += apply_xor(record(raw), key, len(data)) + bytes(zeros)
+    path.write_bytes(data)
+    assert scan_until_fault(path) == (BLOCKS, "")
