@@ -15,6 +15,7 @@ from clarion.node.errors import ConfigError
 from clarion.node.options.chain_choice import CHAINS
 from clarion.node.options.load import Loaded, load_settings
 from clarion.node.options.option import Option
+from clarion.node.options.prune_option import read_prune
 from clarion.node.options.reader import OptionReader
 from clarion.node.options.service_options import ZMQ_TOPICS
 from clarion.node.options.settings import Settings, Value
@@ -35,7 +36,6 @@ from clarion.notifiers.zmq_address import DEFAULT_HWM, ZmqAddress, parse_zmq_add
 CHECK_QUEUES = ("auto", "inline", "threads", "processes")
 MAX_PROCESSES = 256
 """More script workers or API workers than this are a slip of the hand."""
-MIN_PRUNE_MIB = 550
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         db_batch_bytes=read.number("dbbatchsize", 32 << 20, 1),
         blocks_xor=read.flag("blocksxor", True),
         fast_prune=read.flag("fastprune", False),
-        prune_mib=_prune(read),
+        prune_mib=read_prune(read),
         reindex=read.flag("reindex", False),
         reindex_chainstate=read.flag("reindex-chainstate", False),
         par=_cores(read.number("par", 0)),
@@ -315,21 +315,6 @@ def _database_url(read: OptionReader) -> str | None:
     if url and "://" not in url:
         raise ConfigError(f"Invalid value for -database: '{url}' (a URL such as postgresql+psycopg://… expected)")
     return url or None
-
-
-def _prune(read: OptionReader) -> int:
-    target = read.number("prune", 0)
-    if target < 0:
-        raise ConfigError("Prune cannot be configured with a negative value.")
-    if 1 < target < MIN_PRUNE_MIB:
-        raise ConfigError(f"Prune configured below the minimum of {MIN_PRUNE_MIB} MiB. Please use a higher number.")
-    if target:
-        for index in ("txindex", "txospenderindex"):
-            if read.flag(index, False):
-                raise ConfigError(f"Prune mode is incompatible with -{index}.")
-        if read.flag("reindex-chainstate", False):
-            raise ConfigError("Prune mode is incompatible with -reindex-chainstate. Use full -reindex instead.")
-    return target
 
 
 def _minimum_chainwork(read: OptionReader) -> int | None:
