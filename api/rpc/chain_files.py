@@ -93,7 +93,7 @@ def _prune(ctx: NodeContext, wanted: int) -> int:
     if wanted > height:
         raise RpcError(RpcCode.INVALID_PARAMETER, "Blockchain is shorter than the attempted prune height.")
     ctx.pruner.prune_by_hand(min(wanted, height - MIN_BLOCKS_TO_KEEP))
-    pruned_to = ctx.pruner.prune_height()
+    pruned_to = ctx.pruner.prune_height(state.active.tip)
     return -1 if pruned_to is None else pruned_to
 
 

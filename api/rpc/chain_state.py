@@ -89,8 +89,7 @@ def getblockchaininfo(ctx: NodeContext) -> dict[str, Any]:
         "pruned": ctx.config.prune_mib > 0,
     }
     if ctx.config.prune_mib:
-        with state.lock:
-            pruned_to = ctx.pruner.prune_height()
+        pruned_to = ctx.pruner.prune_height(tip)
         answer["pruneheight"] = 0 if pruned_to is None else pruned_to + 1
         answer["automatic_pruning"] = ctx.config.prune_target_bytes > 0
         if ctx.config.prune_target_bytes:

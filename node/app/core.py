@@ -145,7 +145,12 @@ class NodeCore:
         say("Verifying blocks…")
         verifier = Verifier(self.chain, self.storage.stores, pruned=config.prune_mib > 0, interrupted=self._interrupted)
         reason = check_at_start(
-            verifier, self.manager.tip, self.clock.now(), level=config.check_level, depth=config.check_blocks
+            verifier,
+            self.manager.tip,
+            self.clock.now(),
+            level=config.check_level,
+            depth=config.check_blocks,
+            full=config.get("checkblocks") is not None or config.get("checklevel") is not None,
         )
         if reason is not None:
             raise ConfigError(f"{reason}.\n{REBUILD_ADVICE}")

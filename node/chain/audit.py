@@ -5,14 +5,14 @@ Owns: the comparisons of block index, active chain, event log, coins and files. 
 
 from collections.abc import Callable, Mapping
 
-from clarion.node.consensus.disconnect import disconnect_block
+from clarion.node.consensus.disconnect import disconnect_block, touched_outpoints
 from clarion.node.consensus.pow import block_proof
 from clarion.node.errors import BlockFileError, DecodeError
 from clarion.node.events.row import EventKind
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.coin import Coin
-from clarion.node.primitives.ids import BlockHash, OutPoint, hash_to_hex, make_outpoint
+from clarion.node.primitives.ids import BlockHash, OutPoint, hash_to_hex
 from clarion.node.storage import block_status
 from clarion.node.storage.chain_reader import ChainReader
 from clarion.node.storage.coin_store import CoinSnapshot
@@ -125,8 +125,7 @@ class Audit:
         name = f"block {hash_to_hex(row.hash)} at height {row.height}"
         try:
             block = Block.parse(self._reader.read_block(row))
-            touched = [txin.prevout for tx in block.txs[1:] for txin in tx.inputs]
-            touched += [make_outpoint(tx.txid, index) for tx in block.txs for index in range(len(tx.outputs))]
+            touched = touched_outpoints(block)
             current = coins.fetch([outpoint for outpoint in touched if outpoint not in changes])
             current.update({key: coin for key in touched if (coin := changes.get(key)) is not None})
             delta = disconnect_block(block, self._reader.read_undo(row), row.height, current=current)

@@ -67,12 +67,12 @@ class Pruner:
         self._busy = False
         self._any = has_pruned(stores)
 
-    def prune_height(self) -> int | None:
-        """Return the height of the highest pruned block of the active chain, None if none is pruned.
+    def prune_height(self, tip: BlockIndexEntry) -> int | None:
+        """Return the height of the highest pruned block of the chain that ends in `tip`, None if none is pruned.
 
-        Genesis does not count: it has no undo data. Call it on the chain thread or under the chain lock.
+        Genesis does not count: it has no undo data. Any thread may call it, without the chain lock.
         """
-        entry: BlockIndexEntry | None = self._state.active.tip if self._any else None
+        entry: BlockIndexEntry | None = tip if self._any else None
         while entry is not None and entry.height > 0:
             if entry.status & block_status.HAVE_MASK != block_status.HAVE_MASK:
                 return entry.height
@@ -170,8 +170,8 @@ class Pruner:
     def _forget(self, chosen: set[int]) -> None:
         state = self._state
         self._any = True
+        gone = [entry for entry in state.index if entry.has_data and entry.file in chosen]
         with state.lock:
-            gone = [entry for entry in state.index if entry.has_data and entry.file in chosen]
             for entry in gone:
                 self._forget_data(entry)
             named = b"".join(file.to_bytes(4, "big") for file in sorted(chosen))

@@ -18,11 +18,11 @@ from clarion.node.consensus.bip30 import bip30_outpoints
 from clarion.node.consensus.block_check import check_block
 from clarion.node.consensus.connect import connect_block, prevouts_to_fetch, script_failure
 from clarion.node.consensus.delta import BlockDelta
-from clarion.node.consensus.disconnect import DisconnectDelta, disconnect_block
-from clarion.node.errors import BlockFileError, BlockInvalid, DecodeError
+from clarion.node.consensus.disconnect import DisconnectDelta, disconnect_block, touched_outpoints
+from clarion.node.errors import BlockFileError, BlockInvalid, ConfigError, DecodeError
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.coin import Coin
-from clarion.node.primitives.ids import OutPoint, hash_to_hex, make_outpoint
+from clarion.node.primitives.ids import OutPoint, hash_to_hex
 from clarion.node.storage.coin_store import CoinSnapshot
 from clarion.node.validation.inline_queue import InlineQueue
 
@@ -165,10 +165,9 @@ class _Run:
         if self.skipped_l3 or self._coins.size_bytes > self._state.options.cache_bytes:
             self.skipped_l3 = True
             return
-        touched = [txin.prevout for tx in block.txs[1:] for txin in tx.inputs]
-        touched += [make_outpoint(tx.txid, index) for tx in block.txs for index in range(len(tx.outputs))]
         try:
-            delta = disconnect_block(block, undo, entry.height, current=self._coins.fetch(touched))
+            current = self._coins.fetch(touched_outpoints(block))
+            delta = disconnect_block(block, undo, entry.height, current=current)
         except BlockFileError:
             raise _Corrupted(f"irrecoverable inconsistency in block data at {_name(entry)}") from None
         self._coins.disconnect(delta)
@@ -259,8 +258,13 @@ def _name(entry: BlockIndexEntry) -> str:
     return f"{entry.height}, hash={hash_to_hex(entry.hash)}"
 
 
-def check_at_start(verifier: Verifier, tip: BlockIndexEntry, now: int, *, level: int, depth: int) -> str | None:
-    """Return why the node must not start on this chain, None if it may. `now` in Unix seconds."""
+def check_at_start(
+    verifier: Verifier, tip: BlockIndexEntry, now: int, *, level: int, depth: int, full: bool = False
+) -> str | None:
+    """Return why the node must not start on this chain, None if it may. `now` in Unix seconds.
+
+    `full`: the operator asked for this check. Raises ConfigError if it then can't be done for want of memory.
+    """
     if tip.height == 0:
         return None
     if tip.time > now + MAX_FUTURE_BLOCK_TIME_S:
@@ -269,6 +273,9 @@ def check_at_start(verifier: Verifier, tip: BlockIndexEntry, now: int, *, level:
             "computer's date and time being set incorrectly. Only rebuild the block database if you are sure that your "
             "computer's date and time are correct"
         )
-    if verifier.verify(level, depth) is VerifyResult.CORRUPTED_BLOCK_DB:
+    result = verifier.verify(level, depth)
+    if result is VerifyResult.SKIPPED_L3_CHECKS and full:
+        raise ConfigError("Insufficient dbcache for block verification")
+    if result is VerifyResult.CORRUPTED_BLOCK_DB:
         return "Corrupted block database detected"
     return None

@@ -27,6 +27,12 @@ class DisconnectDelta:
     unclean: bool
 
 
+def touched_outpoints(block: Block) -> list[OutPoint]:
+    """Return every outpoint that connecting the block may have changed: the ones to look at when it is taken back."""
+    touched = [txin.prevout for tx in block.txs[1:] for txin in tx.inputs]
+    return touched + [make_outpoint(tx.txid, index) for tx in block.txs for index in range(len(tx.outputs))]
+
+
 def disconnect_block(
     block: Block, undo: Sequence[Sequence[Coin]], height: int, *, current: Mapping[OutPoint, Coin] | None = None
 ) -> DisconnectDelta:

@@ -40,7 +40,7 @@ def test_by_hand_whole_files_at_or_below_the_height(node: ChainNode) -> None:
     assert node.block_files.numbers()[0] == 2
     lowest = min(entry.height for entry in node.manager.state.index if entry.file == 2)
     assert last_pruned(node) == lowest - 1 <= 120
-    assert pruner(node).prune_height() == last_pruned(node)
+    assert pruner(node).prune_height(node.manager.tip) == last_pruned(node)
 
 
 def test_never_within_288_blocks_of_the_tip(node: ChainNode) -> None:
@@ -81,5 +81,5 @@ def test_crash_between_commit_and_deletion(node: ChainNode, monkeypatch: pytest.
     again = pruner(node)
     again.finish()
     assert node.block_files.numbers()[0] > 0
-    assert again.prune_height() == last_pruned(node)
+    assert again.prune_height(node.manager.tip) == last_pruned(node)
     assert node.tip == CHAIN[-1].hash

@@ -7,6 +7,7 @@ import pytest
 
 from clarion.node.chain.service import ChainService
 from clarion.node.chain.verify import Verifier, VerifyResult, check_at_start
+from clarion.node.errors import ConfigError
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import OutPoint
 from helpers.chain_builder import genesis, make_block, make_chain
@@ -87,6 +88,14 @@ def test_damage_below_the_depth_is_not_seen(node: ChainNode, verifier: Verifier)
 def test_small_cache_skips_level_3(node: ChainNode, verifier: Verifier) -> None:
     object.__setattr__(node.manager.state.options, "cache_bytes", 600)
     assert verifier.verify(3, 20) is VerifyResult.SKIPPED_L3_CHECKS
+
+
+def test_check_that_was_asked_for_is_not_skipped(node: ChainNode, verifier: Verifier) -> None:
+    object.__setattr__(node.manager.state.options, "cache_bytes", 600)
+    tip = node.manager.tip
+    assert check_at_start(verifier, tip, tip.time, level=3, depth=20) is None
+    with pytest.raises(ConfigError, match="Insufficient dbcache"):
+        check_at_start(verifier, tip, tip.time, level=3, depth=20, full=True)
 
 
 def test_interruption(node: ChainNode, verifier: Verifier) -> None:
