@@ -9,7 +9,6 @@ from clarion.api.auth import delete_cookie, write_cookie
 from clarion.api.listen import bind_sockets
 from clarion.api.node_link import DirectLink
 from clarion.api.rpc.node_methods import NodeMethods
-from clarion.api.server import InProcessServer
 from clarion.api.settings import ApiSettings
 from clarion.api.workers import ApiWorkers
 from clarion.node.config import Config
@@ -30,6 +29,9 @@ def start_api(config: Config, params: ChainParams, methods: NodeMethods, stack: 
             each.close()
         raise
     if config.api_workers == 0:
+        # Imported here: the web framework is the workers' where there are any.
+        from clarion.api.server import InProcessServer
+
         server = InProcessServer(settings, sockets, DirectLink(methods))
         stack.callback(server.stop)
         server.start()

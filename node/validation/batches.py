@@ -5,9 +5,12 @@ Owns: where the cuts are and the order of claims. Never: running checks.
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from clarion.node.consensus.connect import ScriptJob
+if TYPE_CHECKING:
+    # Workers import this module and need none of the rules.
+    from clarion.node.consensus.connect import ScriptJob
+
 
 NO_FAILURE = (1 << 63) - 1
 """Position behind every check: nothing has failed yet."""
@@ -16,7 +19,7 @@ NO_FAILURE = (1 << 63) - 1
 class Unit(NamedTuple):
     """The inputs `first` to `end - 1` of one job. `position` counts all inputs before the job, in block order."""
 
-    job: ScriptJob
+    job: "ScriptJob"
     first: int
     end: int
     position: int
@@ -25,7 +28,7 @@ class Unit(NamedTuple):
 Batch = list[Unit]
 
 
-def make_batches(jobs: Sequence[ScriptJob], size: int, max_bytes: int = 1 << 62) -> list[Batch]:
+def make_batches(jobs: "Sequence[ScriptJob]", size: int, max_bytes: int = 1 << 62) -> list[Batch]:
     """Return batches of whole transactions with `size` checks or a little more each, in block order.
 
     A transaction with more inputs than that is cut, so that it does not keep one worker busy alone. A batch also ends

@@ -4,10 +4,13 @@ Owns: the protocol, the failure that a check ends with, and the choice of an imp
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from clarion.node.consensus.connect import ScriptJob
 from clarion.node.script.errors import ScriptError
+
+if TYPE_CHECKING:
+    # Workers import this module and need none of the rules.
+    from clarion.node.consensus.connect import ScriptJob
 
 
 class ScriptFailure(NamedTuple):
@@ -29,7 +32,7 @@ class CheckQueue(Protocol):
         """Make the workers ready. Checking before it starts them too."""
         ...
 
-    def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
+    def check(self, jobs: "Sequence[ScriptJob]", flags: int) -> ScriptFailure | None:
         """Run the scripts of all inputs of `jobs` under `flags`."""
         ...
 

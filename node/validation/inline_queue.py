@@ -4,9 +4,8 @@ Owns: checking the inputs of one batch, stopping behind a failure. Never: thread
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from clarion.node.consensus.connect import ScriptJob
 from clarion.node.primitives.transaction import Transaction, TxOut
 from clarion.node.script.errors import ScriptError
 from clarion.node.script.flags import SCRIPT_VERIFY_LOW_S
@@ -17,6 +16,10 @@ from clarion.node.script.standard import prepare_check
 from clarion.node.script.verify import verify_input
 from clarion.node.validation.batches import NO_FAILURE, Unit, make_batches
 from clarion.node.validation.check_queue import ScriptFailure
+
+if TYPE_CHECKING:
+    # Workers import this module and need none of the rules.
+    from clarion.node.consensus.connect import ScriptJob
 
 INLINE_BATCH = 128
 
@@ -103,7 +106,7 @@ class InlineQueue:
     def start(self) -> None:
         """Nothing to start."""
 
-    def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
+    def check(self, jobs: "Sequence[ScriptJob]", flags: int) -> ScriptFailure | None:
         """Run the scripts of all inputs of `jobs` under `flags`."""
         for batch in make_batches(jobs, INLINE_BATCH):
             found = check_units(cut_units(batch), flags, lambda: NO_FAILURE)
