@@ -165,7 +165,8 @@ class BlockLoader:
             # Its parent was refused for bytes that another copy of it may not have.
             self._scan.postpone(found)
         else:
-            self.report.refuse(f"block {hash_to_hex(outcome.hash)} refused: {invalid}")
+            where = f"{self._scan.files[found.file]}, offset {found.offset}"
+            self.report.refuse(f"{where}: block {hash_to_hex(outcome.hash)} refused: {invalid}")
 
     def _builds_on_refused(self, found: FoundBlock) -> bool:
         return found.prev_hash in self._doomed or self._is_refused(found.prev_hash)

@@ -83,7 +83,9 @@ def test_descendants_of_a_refused_block_are_summed_up(tmp_path: Path, node: Chai
     branch = make_chain(bad, 20)
     report = load(write(tmp_path / "a.dat", [*CHAIN[:10], bad, *branch]))
     assert (report.refused, report.left_out) == (1, 20)
-    assert "bad-cb-amount" in report.lines[0]
+    offset = sum(len(record(built)) for built in CHAIN[:10]) + 8
+    assert report.lines[0].startswith(f"{tmp_path / 'a.dat'}, offset {offset}: block ")
+    assert "refused: bad-cb-amount" in report.lines[0]
     assert report.lines[1:] == ["20 blocks that build on refused ones left out"]
     assert node.tip == CHAIN[9].hash
 
