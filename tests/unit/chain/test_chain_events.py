@@ -56,6 +56,21 @@ def test_a_branch_that_fails_half_way_is_told_as_it_happened(tmp_path: Path) -> 
     assert node.tip == old[1].hash
 
 
+def test_a_tip_that_comes_back_behind_revived_invalid_blocks_has_not_changed(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path)
+    base = make_chain(genesis(), 1)
+    # Both arrive before the tip, so both are tried again before it once they are no longer known to be invalid.
+    greedy = [make_block(base[0], coinbase=make_coinbase(2, value=51 * COIN, extra_nonce=nonce)) for nonce in (1, 2)]
+    tip = make_block(base[0])
+    node.submit(*base, *greedy, tip)
+    seen = node.rows()[-1].seq
+    entry = node.manager.state.index.get(base[0].hash)
+    assert entry is not None
+    node.manager.reconsider_block(entry)
+    node.manager.commit()
+    assert node.story([*base, *greedy, tip], after=seen) == ["-3", "+3"]
+
+
 def test_event_numbers_have_no_gap_and_start_at_one(tmp_path: Path) -> None:
     node = ChainNode(tmp_path)
     node.submit(*make_chain(genesis(), 5))
