@@ -62,14 +62,18 @@ class Activation:
 
     def _settled(self, keep: int = 0) -> bool:
         """Wait for script checks; False if a block failed and was taken back."""
+        return self._first_failed(keep) is None
+
+    def _first_failed(self, keep: int) -> BlockIndexEntry | None:
+        """Wait for script checks; return the block that failed and was taken back with all behind it."""
         if not self._state.initial_download and len(self._connector.speculation):
             # A commit follows at once; what it needs is done while the scripts are checked.
             self._journal.sync_files()
         failure = self._connector.speculation.settle(keep)
         if failure is None:
-            return True
+            return None
         self._refuse(failure.entry, failure.invalid, failure.entry)
-        return False
+        return failure.entry
 
     def _advance(self, block: Block | None, outcome: BlockOutcome | None) -> bool:
         """Move to a better tip; True once there is none. Raises _TakenBack."""
@@ -81,7 +85,7 @@ class Activation:
             best = best or self.find_most_work_chain()
             if best is None or (start is not None and best is state.active.tip):
                 break
-            valid = self._step(best, block, outcome)
+            valid = self._step(best, start, block, outcome)
             moved = True
             if not valid:
                 best = None
@@ -124,12 +128,17 @@ class Activation:
             at = at.prev
         state.candidates.discard(broken)
 
-    def _step(self, best: BlockIndexEntry, block: Block | None, outcome: BlockOutcome | None) -> bool:
-        """Go towards `best` until the tip is better than it was. Returns False if a block on the way is invalid."""
+    def _step(
+        self, best: BlockIndexEntry, start: BlockIndexEntry | None, block: Block | None, outcome: BlockOutcome | None
+    ) -> bool:
+        """Go towards `best` until the tip is better than it was. Returns False if a block on the way is invalid.
+
+        `start` is the tip that was told last; only while it is not left, blocks are connected ahead of their checks.
+        """
         state = self._state
         old = state.active.tip if state.active.height >= 0 else None
         fork = state.active.find_fork(best)
-        extends = fork is old
+        extends = fork is start
         if not extends and not self._settled():
             raise _TakenBack
         while state.active.height >= 0 and state.active.tip is not fork:
@@ -147,12 +156,13 @@ class Activation:
                 if not self._try_connect(entry, path[0], block, outcome):
                     return False
                 # A branch must be known to be good before the chain it replaces is forgotten.
-                if not self._settled(MAX_UNSETTLED if extends and state.initial_download else 0):
-                    if extends:
-                        raise _TakenBack
+                failed = self._first_failed(MAX_UNSETTLED if extends and state.initial_download else 0)
+                if failed is entry:
                     with state.lock:
                         self._acceptance.invalid_chain_found(path[0])
                     return False
+                if failed is not None:
+                    raise _TakenBack
                 with state.lock:
                     state.candidates.prune(state.active.tip)
                 if old is None or state.active.tip.chainwork > old.chainwork:

@@ -3,8 +3,11 @@
 from pathlib import Path
 
 from clarion.node.events.row import read_tip_body
+from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from helpers.chain_builder import COIN, genesis, make_block, make_chain, make_coinbase
 from helpers.chain_node import ChainNode
+
+OP_FALSE = b"\x00"
 
 
 def test_genesis_is_told_as_connected_in_initial_download(tmp_path: Path) -> None:
@@ -86,3 +89,20 @@ def test_initial_download_batches_commits_until_asked(tmp_path: Path) -> None:
     node.manager.commit()
     assert len(node.rows()) == 8
     assert all(read_tip_body(row.body)[1] for row in node.rows() if row.body)
+
+
+def test_two_branches_whose_scripts_fail_leave_the_tip_untold(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path)
+    base = make_chain(genesis(), 101, script=OP_FALSE)
+    outpoint, output = base[0].coinbase_output()
+    wrong = Transaction(2, [TxIn(outpoint)], [TxOut(output.value, OP_FALSE)])
+    failing = [make_block(base[-1], [wrong], extra_nonce=nonce) for nonce in (1, 2)]
+    tip = make_block(base[-1])
+    node.submit(*base, *failing, tip)
+    seen = node.rows()[-1].seq
+    entry = node.manager.state.index.get(base[-1].hash)
+    assert entry is not None
+    node.manager.reconsider_block(entry)
+    node.manager.commit()
+    # Both come before the tip, having arrived first; it is back in the end, so no tip has changed.
+    assert node.story([*base, *failing, tip], after=seen) == ["-103", "+103"]
