@@ -146,9 +146,7 @@ def getchaintips(ctx: NodeContext) -> list[dict[str, Any]]:
     state = ctx.chain.manager.state
     with state.lock:
         active = ctx.chain.manager.view
-        stale = [entry for entry in state.index if entry not in active]
-        parents = {entry.prev for entry in stale}
-        tips = [entry for entry in stale if entry not in parents]
+        tips = [entry for entry in state.index.leaves() if entry not in active]
         tips.append(active.tip)
         found = []
         for entry in tips:

@@ -147,13 +147,13 @@ class Acceptance:
         state = self._state
         if state.best_invalid is None or work_key(entry)[0] > state.best_invalid.chainwork:
             state.best_invalid = entry
-        for other in state.index:
-            if other is not entry and not other.failed and other.ancestor(entry.height) is entry:
+        for other in state.index.descendants(entry):
+            if not other.failed:
                 other.status |= block_status.FAILED_VALID
                 state.mark_dirty(other)
                 state.candidates.discard(other)
         best = state.best_header
-        if best is not None and best.ancestor(entry.height) is entry:
+        if best is not None and best.descends_from(entry):
             state.recalculate_best_header()
         logger.info("InvalidChainFound: invalid block=%s height=%d", hash_to_hex(entry.hash), entry.height)
         tip = state.active.tip

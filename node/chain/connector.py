@@ -8,7 +8,7 @@ import logging
 import time
 from concurrent.futures import Future
 
-from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.block_index import BlockIndexEntry, Successor
 from clarion.node.chain.journal import Journal
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.script_policy import script_check_reason
@@ -26,6 +26,7 @@ from clarion.node.consensus.connect import (
     script_failure,
 )
 from clarion.node.consensus.disconnect import disconnect_block
+from clarion.node.consensus.position import ChainPosition
 from clarion.node.errors import BlockInvalid, DecodeError, StorageError
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import OutPoint, hash_to_hex, make_outpoint
@@ -103,7 +104,7 @@ class Connector:
         passed.set_result(None)
         return passed
 
-    def _decide(self, block: Block, entry: BlockIndexEntry) -> tuple[ConnectResult, set[OutPoint]]:
+    def _decide(self, block: Block, entry: ChainPosition) -> tuple[ConnectResult, set[OutPoint]]:
         """Fetch what the block spends and judge it; also return the coins that it overwrites."""
         state = self._state
         coins = state.coins.fetch(prevouts_to_fetch(block))
@@ -127,7 +128,7 @@ class Connector:
         check_block(block, state.params, check_pow=False)
         contextual_check_block_header(block.header, tip, state.params, state.clock.now())
         contextual_check_block(block, tip, state.params)
-        result, _ = self._decide(block, BlockIndexEntry(block.header, tip))
+        result, _ = self._decide(block, Successor(block.header, tip))
         failure = self._submit_scripts(result, True).result()
         if failure is not None:
             raise script_failure(failure.error, failure.input_index, block.txs[failure.tx_index])

@@ -106,13 +106,13 @@ class Journal:
         with state.lock:
             seq = self._stores.chain.commit(
                 ChainCommit(
-                    blocks=[entry.row() for entry in state.dirty.values()],
+                    blocks=state.index.rows(state.dirty),
                     disconnect_to=kept,
                     connect=state.active.hashes_above(kept),
                     events=self._events,
                 )
             )
-            state.dirty = {}
+            state.dirty = set()
             self._events = []
             self._kept_height = state.active.height
             state.told_tip = state.active.tip

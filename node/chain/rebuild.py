@@ -62,11 +62,8 @@ class Rebuild:
         self._activation.settle()
         state = self._state
         tip = state.active.tip
-        better = [entry for entry in state.index if work_key(entry) > work_key(tip) and state.connectable(entry)]
-        best = max(better, key=work_key, default=None)
-        while best is not None and not self._is_whole(best):
-            better.remove(best)
-            best = max(better, key=work_key, default=None)
+        better = (entry for entry in state.index.connectable(tip.chainwork) if work_key(entry) > work_key(tip))
+        best = next(filter(self._is_whole, better), None)
         if best is None:
             return []
         fork = state.active.find_fork(best)
@@ -112,9 +109,7 @@ class Rebuild:
         self._acceptance.rebuilding = False
         state = self._state
         with state.lock:
-            for entry in state.index:
-                if state.connectable(entry):
-                    state.try_add_candidate(entry)
+            state.add_candidates()
         self._activation.activate_best_chain()
         self._activation.settle()
         self._journal.commit()

@@ -57,14 +57,8 @@ class Recovery:
         step = Rebuild(stores.chain.read_meta(REBUILD_KEY) or b"")
         self._acceptance.rebuilding = step is not Rebuild.NONE
         state.importing = state.importing or self._acceptance.rebuilding
-        for row in stores.chain.load_blocks():
-            state.index.load(row)
-        for block_hash in stores.chain.load_active():
-            entry = state.index.get(block_hash)
-            if entry is None:
-                raise StorageError(f"the active chain names block {hash_to_hex(block_hash)}, which is not stored")
-            entry.sequence_id = SEQUENCE_BEST_CHAIN_FROM_DISK
-            state.active.append(entry)
+        state.index.load(stores.chain.block_pages(), stores.chain.count_blocks())
+        state.active.load(stores.chain.active_pages(), SEQUENCE_BEST_CHAIN_FROM_DISK)
         self._journal.reset()
         self._recover_files(stores, step)
         if state.active.height < 0:
@@ -79,14 +73,8 @@ class Recovery:
             # The index does not know yet what the files hold: nothing is cut, and new blocks go to a new file.
             stores.block_files.recover(None)
             return
-        last_block: BlockPosition | None = None
-        last_undo: dict[int, BlockPosition] = {}
-        for entry in self._state.index:
-            if entry.has_data and (last_block is None or entry.data_position > last_block):
-                last_block = entry.data_position
-            if entry.has_undo and entry.undo_position > last_undo.get(entry.file, (-1,)):
-                last_undo[entry.file] = entry.undo_position
-        torn = stores.block_files.recover(last_block) + stores.undo_files.recover(last_undo)
+        index = self._state.index
+        torn = stores.block_files.recover(index.last_block()) + stores.undo_files.recover(index.last_undo())
         if torn:
             logger.info("Cut %d bytes that no commit names off the block and undo files", torn)
 
@@ -109,20 +97,15 @@ class Recovery:
 
     def _rank(self) -> None:
         state = self._state
-        best = state.active.tip
-        for entry in state.index:
-            if entry.failed:
-                if state.best_invalid is None or entry.chainwork > state.best_invalid.chainwork:
-                    state.best_invalid = entry
-                continue
-            if entry.chainwork > best.chainwork:
-                best = entry
-            if state.connectable(entry):
-                if not self._acceptance.rebuilding or entry is state.active.tip:
-                    state.try_add_candidate(entry)
-            elif entry.has_data and entry.prev is not None and not entry.prev.chain_tx_count:
-                state.unlinked.setdefault(entry.prev.hash, []).append(entry)
-        state.best_header = best
+        state.best_invalid = state.index.best_failed()
+        state.recalculate_best_header()
+        if self._acceptance.rebuilding:
+            state.candidates.add(state.active.tip)
+        else:
+            state.add_candidates()
+        for entry in state.index.unlinked():
+            assert entry.prev is not None, "genesis is linked once it is stored"
+            state.unlinked.setdefault(entry.prev.hash, []).append(entry)
 
     def _recover_coins(self, coin_store: CoinStore) -> None:
         state = self._state

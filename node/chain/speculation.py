@@ -110,9 +110,7 @@ class Speculation:
                     block.outcome.judge(block.entry.hash, BlockInvalid("bad-prevblk"))
                     block.outcome.accepted = False
             self._journal.rewind(failed.mark)
-            for entry in state.index:
-                if state.connectable(entry):
-                    state.try_add_candidate(entry)
+            state.add_candidates()
         if failed.outcome is not None:
             failed.outcome.judge(failed.entry.hash, invalid)
         return Failure(failed.entry, invalid)

@@ -19,7 +19,6 @@ from clarion.node.chain.lock import ChainLock
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import BlockHash
-from clarion.node.storage import block_status
 from clarion.node.validation.check_queue import ScriptFailure
 
 logger = logging.getLogger(__name__)
@@ -55,7 +54,7 @@ class ChainState:
     coins: CoinsCache
     lock: ChainLock = field(default_factory=ChainLock)
     index: BlockIndex = field(default_factory=BlockIndex)
-    active: ActiveChain = field(default_factory=ActiveChain)
+    active: ActiveChain = field(init=False)
     candidates: Candidates = field(default_factory=Candidates)
     told_tip: BlockIndexEntry | None = None
     """The tip of the last commit: what other threads may speak of. `active` can be ahead of it in initial download."""
@@ -64,17 +63,20 @@ class ChainState:
     initial_download: bool = True
     importing: bool = False
     """While blocks are loaded from files the node stays in initial download, as the reference does."""
-    dirty: dict[BlockHash, BlockIndexEntry] = field(default_factory=dict)
-    """Entries whose stored row is out of date."""
+    dirty: set[int] = field(default_factory=set)
+    """Numbers of the headers in the index whose stored row is out of date."""
     unlinked: dict[BlockHash, list[BlockIndexEntry]] = field(default_factory=dict)
     """Blocks with data whose parent's data is missing, by the parent's hash."""
     next_sequence_id: int = SEQUENCE_FROM_DISK + 1
     precious_sequence_id: int = -1
     last_precious_work: int = 0
 
+    def __post_init__(self) -> None:
+        self.active = ActiveChain(self.index)
+
     def mark_dirty(self, entry: BlockIndexEntry) -> None:
         """Have the next commit write the entry's row."""
-        self.dirty[entry.hash] = entry
+        self.dirty.add(entry.number)
 
     def update_initial_download(self) -> None:
         """Leave initial download for good once the tip has enough work and is recent (`-maxtipage`)."""
@@ -91,9 +93,10 @@ class ChainState:
         if self.active.height < 0 or work_key(entry) >= work_key(self.active.tip):
             self.candidates.add(entry)
 
-    def connectable(self, entry: BlockIndexEntry) -> bool:
-        """Whether the block and all before it are stored and passed their context-free checks."""
-        return entry.is_valid(block_status.VALID_TRANSACTIONS) and entry.chain_tx_count != 0
+    def add_candidates(self) -> None:
+        """Make every block a candidate that can be connected and is no worse than the tip."""
+        for entry in self.index.connectable(self.active.tip.chainwork):
+            self.try_add_candidate(entry)
 
     def add_header(self, entry: BlockIndexEntry) -> None:
         """Take note of an entry that was just added to the index."""
@@ -103,8 +106,4 @@ class ChainState:
 
     def recalculate_best_header(self) -> None:
         """Find the best header again after the present one failed; ties go to the tip's chain."""
-        best = self.active.tip
-        for entry in self.index:
-            if not entry.failed and entry.chainwork > best.chainwork:
-                best = entry
-        self.best_header = best
+        self.best_header = self.index.best_valid(self.active.tip)

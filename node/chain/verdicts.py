@@ -54,7 +54,7 @@ class Verdicts:
             self._fail(entry)
             self._acceptance.invalid_chain_found(failed)
             self._acceptance.invalid_chain_found(entry)
-            self._readmit()
+            state.add_candidates()
             if state.best_header is None or state.best_header.failed:
                 state.recalculate_best_header()
         self._journal.commit()
@@ -65,25 +65,28 @@ class Verdicts:
         self._state.mark_dirty(entry)
         self._state.candidates.discard(entry)
 
-    def _readmit(self) -> None:
-        for other in self._state.index:
-            if self._state.connectable(other):
-                self._state.try_add_candidate(other)
-
     def reconsider(self, entry: BlockIndexEntry) -> None:
         """Take the mark off a block, its ancestors and its descendants, and move to the best chain again."""
         state = self._state
         with state.lock:
-            for other in state.index:
-                if other.failed and (other.ancestor(entry.height) is entry or entry.ancestor(other.height) is other):
-                    other.status &= ~block_status.FAILED_VALID
-                    state.mark_dirty(other)
-                    if state.connectable(other):
-                        state.try_add_candidate(other)
-                    if other is state.best_invalid:
-                        state.best_invalid = None
+            # What builds on a failed block has failed too: above the first ancestor that is good, all are.
+            at: BlockIndexEntry | None = entry
+            while at is not None and at.failed:
+                self._absolve(at)
+                at = at.prev
+            for other in state.index.descendants(entry):
+                if other.failed:
+                    self._absolve(other)
             state.recalculate_best_header()
         self._activation.activate_best_chain()
+
+    def _absolve(self, entry: BlockIndexEntry) -> None:
+        entry.status &= ~block_status.FAILED_VALID
+        self._state.mark_dirty(entry)
+        if entry.connectable:
+            self._state.try_add_candidate(entry)
+        if entry is self._state.best_invalid:
+            self._state.best_invalid = None
 
     def make_precious(self, entry: BlockIndexEntry) -> None:
         """Treat a block as if it had been received before others of the same work."""
@@ -98,7 +101,7 @@ class Verdicts:
             state.candidates.discard(entry)
             entry.sequence_id = state.precious_sequence_id
             state.precious_sequence_id = max(state.precious_sequence_id - 1, LOWEST_SEQUENCE_ID)
-            if state.connectable(entry):
+            if entry.connectable:
                 state.candidates.add(entry)
                 state.candidates.prune(tip)
         self._activation.activate_best_chain()

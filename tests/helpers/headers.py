@@ -3,6 +3,8 @@
 from clarion.node.chain.block_index import BlockIndex, BlockIndexEntry
 from clarion.node.primitives.block import BlockHeader
 from clarion.node.primitives.ids import NULL_HASH
+from clarion.node.storage.chain_store import encode_block_row
+from clarion.node.storage.rows import BlockPage
 
 EASY_BITS = 0x207FFFFF
 
@@ -20,3 +22,8 @@ def grow(index: BlockIndex, start: BlockIndexEntry | None, count: int, nonce: in
         entries.append(index.add(header_on(prev_hash, time, nonce)))
         prev_hash = entries[-1].hash
     return entries
+
+
+def page_of(*entries: BlockIndexEntry) -> BlockPage:
+    """Return entries as storage gives them back."""
+    return BlockPage(*zip(*[encode_block_row(entry.row()) for entry in entries], strict=True))

@@ -6,7 +6,8 @@ from helpers.headers import grow
 
 
 def _chain(length: int) -> tuple[BlockIndex, ActiveChain]:
-    index, active = BlockIndex(), ActiveChain()
+    index = BlockIndex()
+    active = ActiveChain(index)
     for entry in grow(index, None, length):
         active.append(entry)
     return index, active

@@ -3,7 +3,7 @@
 import pytest
 
 from clarion.node.chain.block_index import BlockIndex
-from helpers.headers import grow, header_on
+from helpers.headers import grow, header_on, page_of
 
 
 def test_ancestors_are_the_blocks_that_a_walk_finds() -> None:
@@ -55,8 +55,8 @@ def test_a_row_brings_the_entry_back() -> None:
     second.status, second.tx_count, second.chain_tx_count = 29, 3, 4
     second.file, second.data_pos, second.data_size, second.undo_pos, second.undo_size = 1, 8, 300, 8, 40
     loaded = BlockIndex()
-    loaded.load(first.row())
-    again = loaded.load(second.row())
+    loaded.load([page_of(second, first)], 2)
+    again = loaded[second.hash]
     assert again.row() == second.row()
     assert again.prev is loaded[first.hash]
 
