@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from clarion.node.app.collector import tune_collector
 from clarion.node.app.storage import open_storage
 from clarion.node.chain.acceptance import MIN_BLOCKS_TO_KEEP
 from clarion.node.chain.clock import Clock
@@ -79,6 +80,7 @@ class NodeCore:
         `say` hears what is being done, in the words of the reference's start-up messages.
         """
         config = self.config
+        tune_collector()
         # Events from here on are news, those of a crash recovery among them; the ones before were told before.
         # Starting takes a while, so it runs beside the rest; what is committed meanwhile is told when it is done.
         self.events.start(self.last_seq)

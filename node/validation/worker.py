@@ -4,6 +4,7 @@ Owns: its loop. Never: anything of the node: it knows transactions, spent output
 """
 
 import contextlib
+import gc
 from multiprocessing.connection import Connection
 from typing import Protocol
 
@@ -25,6 +26,9 @@ def run_worker(pipe: Connection, first_failure: SharedPosition) -> None:
     that a block in work is finished and the node can stop cleanly.
     """
     ignore_stop_signals()
+    # What a batch makes is gone with it: nothing is worth walking.
+    gc.freeze()
+    gc.set_threshold(100_000)
     with contextlib.suppress(EOFError, OSError), pipe:
         while True:
             flags, units = decode_batch(pipe.recv_bytes())
