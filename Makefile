@@ -2,12 +2,14 @@
 #
 #   make PYTHON=python3.12 test     another interpreter
 #   make test ARGS='tests/unit -x'  arguments for pytest
+#   make test DATABASE=postgresql+psycopg://127.0.0.1:5432/test  nodes keep their chains there
 #   make demo SECONDS=20            a demonstration that ends by itself
 
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
 ARGS ?=
+DATABASE ?=
 SECONDS ?= 0
 
 BIN := $(VENV)/bin
@@ -16,7 +18,7 @@ READY := $(VENV)/.installed
 .PHONY: help install test lint format types contracts check demo compat build clean
 
 help:
-	@sed -n '1,6s/^# \{0,1\}//p' Makefile
+	@sed -n '1,7s/^# \{0,1\}//p' Makefile
 	@echo "Targets: install test lint format types contracts check demo compat build clean"
 
 install: $(READY)
@@ -32,7 +34,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 test: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(if $(DATABASE),CLARION_TEST_DATABASE='$(DATABASE)' )$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -38,6 +38,13 @@ def _open_chain_nodes() -> set[Any]:
     return set(module.OPEN) if module else set()
 
 
+def pytest_sessionfinish() -> None:
+    """Drop the schemas that nodes under test had on a server."""
+    module = sys.modules.get("helpers.node_database")
+    if module is not None:
+        module.drop_schemas()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Show the counts of vectors, from all workers."""
     lines = count_lines(report for reports in terminalreporter.stats.values() for report in reports)

@@ -30,6 +30,9 @@ from clarion.plugins.delivery import make_events_runner
 
 REBUILD_ADVICE = "Please restart with -reindex or -reindex-chainstate to recover."
 
+STOP_PATIENCE_S = 10.0
+"""How long a node that stops waits for a database server that is away, in seconds."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -105,6 +108,8 @@ class NodeCore:
         self.chain = ChainService(self.manager, self._on_fatal)
         self.chain.start()
         self._cleanup.callback(self.chain.stop)
+        # Comes first: a node that is asked to stop does not wait for a server that is away.
+        self._cleanup.callback(self.storage.database.shorten_patience, STOP_PATIENCE_S)
         say("Loading block index…")
         self._check_pruning()
         self.chain.submit(self.manager.load).result()

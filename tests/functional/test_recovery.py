@@ -1,35 +1,39 @@
 """A node that is killed in the middle of an import ends where an undisturbed one ends, and its log tells the chain."""
 
-import sqlite3
 import subprocess
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from clarion.node.errors import ConfigError
+from clarion.node.events.row import EventKind
+from clarion.node.params.chain_params import select_params
+from clarion.node.storage.chain_reader import ChainReader
 from helpers.blk_files import GENERATED_COINS, GENERATED_TIP, generated_file
-from helpers.node import Node, program, run_program
+from helpers.node import Node, command_line, run_program
+from helpers.node_database import database_url
 
-CONNECTED, DISCONNECTED = 1, 2
+
+def open_reader(folder: Path) -> ChainReader:
+    """Return a reader of the node's database. Raises ConfigError while there is none."""
+    return ChainReader(database_url(folder), folder / "regtest", select_params("regtest"))
 
 
-def count_blocks(database: Path) -> int:
+def count_blocks(folder: Path) -> int:
     """Return how many blocks are connected, 0 while the database is not there yet."""
     try:
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-            (blocks,) = connection.execute("SELECT count(*) FROM active_chain").fetchone()
-    except sqlite3.Error:
+        with open_reader(folder) as reader, reader.snapshot() as view:
+            return view.height() + 1
+    except ConfigError:
         return 0
-    return int(blocks)
 
 
 def wait_for_blocks(folder: Path, count: int, process: subprocess.Popen[bytes]) -> None:
     """Wait until the database under `folder` has that many connected blocks."""
-    database = folder / "regtest" / "chainstate" / "chain.sqlite"
     for _ in range(3000):
         assert process.poll() is None, "the import ended before it was killed"
-        if count_blocks(database) >= count:
+        if count_blocks(folder) >= count:
             return
         time.sleep(0.02)
     raise AssertionError("the import did not get that far")
@@ -37,14 +41,14 @@ def wait_for_blocks(folder: Path, count: int, process: subprocess.Popen[bytes]) 
 
 def replayed_chain(folder: Path) -> list[bytes]:
     """Return the hashes of the chain that the rows of the event log lead to."""
-    connection = sqlite3.connect(folder / "regtest" / "chainstate" / "chain.sqlite")
+    with open_reader(folder) as reader:
+        rows = reader.events.read(0, 1_000_000)
     chain: list[bytes] = []
-    for seq, kind, block_hash in connection.execute("SELECT seq, kind, block_hash FROM event_log ORDER BY seq"):
-        if kind == CONNECTED:
-            chain.append(block_hash)
-        elif kind == DISCONNECTED:
-            assert chain.pop() == block_hash, f"row {seq} leaves a block that is not the tip"
-    connection.close()
+    for row in rows:
+        if row.kind is EventKind.BLOCK_CONNECTED:
+            chain.append(row.block_hash)
+        elif row.kind is EventKind.BLOCK_DISCONNECTED:
+            assert chain.pop() == row.block_hash, f"row {row.seq} leaves a block that is not the tip"
     return chain
 
 
@@ -56,7 +60,7 @@ def test_killed_import(tmp_path: Path, kill_at: tuple[int, ...]) -> None:
     folder.mkdir()
     command = ["import", str(source), "-regtest", f"-datadir={folder}", "-par=1"]
     for height in kill_at:
-        with subprocess.Popen([*program(), *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(command_line(*command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             wait_for_blocks(folder, height, process)
             process.kill()
     done = run_program(*command)

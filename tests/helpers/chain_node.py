@@ -16,6 +16,7 @@ from clarion.node.storage.undo_files import UndoFiles
 from clarion.node.validation.inline_queue import InlineQueue
 from clarion.node.validation.pipeline import ScriptPipeline
 from helpers.chain_builder import Built
+from helpers.node_database import database_url
 
 FAR_AGE = 10**10
 """A -maxtipage that ends initial download with the first block after genesis."""
@@ -47,7 +48,7 @@ class ChainNode:
 
     def open_database(self) -> None:
         """Open the storage only."""
-        self.database = open_database(None, self.folder, self.params)
+        self.database = open_database(database_url(self.folder), self.folder, self.params)
         OPEN.add(self)
         folder, magic = self.folder / "blocks", self.params.magic
         folder.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,8 @@ from typing import Any
 
 import zmq
 
+from helpers.node_database import with_database
+
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 60
 TOPICS = ("hashblock", "hashtx", "rawblock", "rawtx", "sequence")
@@ -47,10 +49,15 @@ def program() -> list[str]:
     return [str(Path(sys.executable).parent / "clarion")]
 
 
+def command_line(*arguments: str) -> list[str]:
+    """Return program and arguments, with the database that the tests use."""
+    return [*program(), *with_database(arguments)]
+
+
 def run_program(*arguments: str, timeout_s: float = 300) -> subprocess.CompletedProcess[str]:
     """Run `clarion` to its end and return status and output."""
     return subprocess.run(
-        [*program(), *arguments],
+        command_line(*arguments),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -103,7 +110,7 @@ class Node:
         with self.output.open("ab") as sink:
             # A session of its own: Ctrl-C for the tests must not reach the node.
             self.process = subprocess.Popen(
-                [*program(), *arguments], stdout=sink, stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True
+                command_line(*arguments), stdout=sink, stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True
             )
         return self.process
 

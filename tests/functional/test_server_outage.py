@@ -1,0 +1,58 @@
+"""A node on a PostgreSQL server that goes away and comes back: it waits, loses nothing and tells nothing twice."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clarion.node.events.row import EventKind
+from clarion.node.params.chain_params import select_params
+from clarion.node.storage.chain_reader import ChainReader
+from helpers.node import Node
+from helpers.own_postgres import OwnPostgres, own_postgres
+
+ANYONE = "raw(51)#8lvh9jxk"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def server() -> Iterator[OwnPostgres]:
+    """A server of the test's own."""
+    with own_postgres() as running:
+        yield running
+
+
+def connected_heights(node: Node, url: str) -> list[int]:
+    """Return the heights of the blocks that the log tells of."""
+    with ChainReader(url, node.chain_dir, select_params("regtest")) as reader:
+        rows = reader.events.read(0, 100_000)
+    return [row.height for row in rows if row.kind is EventKind.BLOCK_CONNECTED]
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_blocks_are_mined_through_an_outage(server: OwnPostgres, tmp_path: Path, mode: str) -> None:
+    with Node(tmp_path, "-par=1", f"-database={server.url}", topics=["hashblock"]) as node:
+        node.rpc("generatetodescriptor", 5, ANYONE)
+        with node.subscriber("hashblock") as subscriber:
+            server.stop(mode)
+            threading.Timer(1.0, server.start).start()
+            hashes = [node.rpc("generatetodescriptor", 1, ANYONE)[0] for _ in range(10)]
+            assert [body.hex() for _, body, _ in subscriber.drain(2.0)] == hashes
+        assert node.rpc("getblockcount") == 15
+        assert node.rpc("getbestblockhash") == hashes[-1]
+        assert "works again after" in node.debug_log()
+        assert connected_heights(node, server.url) == list(range(16))
+
+
+def test_node_stops_while_the_server_is_away(server: OwnPostgres, tmp_path: Path) -> None:
+    node = Node(tmp_path, "-par=1", f"-database={server.url}")
+    node.start()
+    tip = node.rpc("generatetodescriptor", 5, ANYONE)[-1]
+    server.stop("immediate")
+    assert node.terminate() in (0, 1)
+    server.start()
+    with node:
+        assert node.rpc("getbestblockhash") == tip
+        assert node.rpc("gettxoutsetinfo")["bestblock"] == tip
