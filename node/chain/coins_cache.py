@@ -4,7 +4,7 @@ Owns: which coins exist at the tip of the active chain. Never: whether spending 
 Used by the chain thread alone, but for `get`, which may be called by others under the chain lock.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from clarion.node.consensus.delta import BlockDelta
 from clarion.node.consensus.disconnect import DisconnectDelta
@@ -17,37 +17,44 @@ ENTRY_BYTES = 250
 
 
 class CoinsCache:
-    """Coins that changed since the last flush (`None` marks a spent one) over the store's coins."""
+    """Coins that changed since the last flush over the store's coins."""
 
     def __init__(self, store: CoinStore) -> None:
         self._store = store
-        self._changes: dict[OutPoint, Coin | None] = {}
-        self._fresh: set[OutPoint] = set()
-        """Outpoints of `_changes` that the store does not hold: spending them leaves nothing to delete there."""
+        self._fresh: dict[OutPoint, Coin] = {}
+        """Coins that the store has never heard of: spending one leaves nothing to delete there."""
+        self._changed: dict[OutPoint, Coin | None] = {}
+        """The other changes, `None` for a spent coin. No outpoint is in both."""
 
     @property
     def size_bytes(self) -> int:
         """Estimated memory of the unflushed changes in bytes."""
-        return len(self._changes) * ENTRY_BYTES
+        return (len(self._fresh) + len(self._changed)) * ENTRY_BYTES
 
     def get(self, outpoint: OutPoint) -> Coin | None:
         """Return the coin, None if it is spent or never was."""
-        if outpoint in self._changes:
-            return self._changes[outpoint]
+        coin = self._fresh.get(outpoint)
+        if coin is not None:
+            return coin
+        if outpoint in self._changed:
+            return self._changed[outpoint]
         return self._store.fetch([outpoint]).get(outpoint)
 
     def fetch(self, outpoints: Sequence[OutPoint]) -> dict[OutPoint, Coin]:
         """Return the unspent ones among `outpoints`, asking the store once for what the cache does not know."""
-        changes = self._changes
+        find_fresh, changed = self._fresh.get, self._changed
         found: dict[OutPoint, Coin] = {}
         missing = []
         for outpoint in outpoints:
-            if outpoint in changes:
-                coin = changes[outpoint]
-                if coin is not None:
-                    found[outpoint] = coin
-            else:
-                missing.append(outpoint)
+            coin = find_fresh(outpoint)
+            if coin is None:
+                if outpoint not in changed:
+                    missing.append(outpoint)
+                    continue
+                coin = changed[outpoint]
+                if coin is None:
+                    continue
+            found[outpoint] = coin
         if missing:
             found.update(self._store.fetch(missing))
         return found
@@ -58,35 +65,36 @@ class CoinsCache:
 
     def connect(self, delta: BlockDelta, overwritten: Collection[OutPoint] = ()) -> None:
         """Apply a connected block. `overwritten` names coins that its outputs replace (BIP30's two exceptions)."""
-        changes, fresh = self._changes, self._fresh
-        for outpoint, coin in delta.created.items():
-            if outpoint not in changes and outpoint not in overwritten:
-                fresh.add(outpoint)
-            changes[outpoint] = coin
+        fresh, changed = self._fresh, self._changed
+        if overwritten or not changed.keys().isdisjoint(delta.created):
+            for outpoint, coin in delta.created.items():
+                self._put(outpoint, coin, outpoint in overwritten)
+        else:
+            fresh.update(delta.created)
+        take_fresh = fresh.pop
         for tx in delta.block.txs[1:]:
             for txin in tx.inputs:
-                self._remove(txin.prevout)
+                if take_fresh(txin.prevout, None) is None:
+                    changed[txin.prevout] = None
 
     def disconnect(self, delta: DisconnectDelta) -> None:
         """Take back a disconnected block: its outputs go, the coins that it spent return."""
         for outpoint in delta.removed:
-            self._remove(outpoint)
-        self._changes.update(delta.restored)
+            if self._fresh.pop(outpoint, None) is None:
+                self._changed[outpoint] = None
+        for outpoint, coin in delta.restored.items():
+            # The store may have it: it is not known where it was before it was spent.
+            self._put(outpoint, coin, True)
 
-    def _remove(self, outpoint: OutPoint) -> None:
-        if outpoint in self._fresh:
-            self._fresh.discard(outpoint)
-            del self._changes[outpoint]
+    def _put(self, outpoint: OutPoint, coin: Coin, may_be_stored: bool) -> None:
+        if outpoint not in self._fresh and (may_be_stored or outpoint in self._changed):
+            self._changed[outpoint] = coin
         else:
-            self._changes[outpoint] = None
+            self._fresh[outpoint] = coin
 
     def flush(self, tip: BlockHash) -> None:
         """Write every change and the tip that they belong to in one transaction. Raises StorageError."""
-        self._store.flush(self._changes, tip)
-        self._changes = {}
-        self._fresh = set()
-
-    @property
-    def changes(self) -> Mapping[OutPoint, Coin | None]:
-        """The unflushed changes, for reading."""
-        return self._changes
+        self._changed.update(self._fresh)
+        self._store.flush(self._changed, tip)
+        self._fresh = {}
+        self._changed = {}

@@ -6,13 +6,13 @@ Owns: the numbered rules of `check_block_header` and `check_block`. Never: the c
 from clarion.node.consensus.constants import MAX_BLOCK_SIGOPS_COST, MAX_BLOCK_WEIGHT, WITNESS_SCALE_FACTOR
 from clarion.node.consensus.pow import check_proof_of_work
 from clarion.node.consensus.signet import check_signet_block_solution
-from clarion.node.consensus.sigops import legacy_sigops
+from clarion.node.consensus.sigops import block_legacy_sigops
 from clarion.node.consensus.tx_check import check_transaction
 from clarion.node.consensus.witness import check_merkle_root
 from clarion.node.errors import BlockInvalid, TxInvalid
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.block import Block, BlockHeader
-from clarion.node.primitives.ids import hash_to_hex
+from clarion.node.primitives.ids import NULL_OUTPOINT, hash_to_hex
 
 
 def check_block_header(header: BlockHeader, params: ChainParams) -> None:
@@ -52,15 +52,16 @@ def check_block(block: Block, params: ChainParams, *, check_pow: bool = True, ch
     if not txs[0].is_coinbase:
         raise BlockInvalid("bad-cb-missing", "first tx is not coinbase")
     # 6. bad-cb-multiple
-    if any(tx.is_coinbase for tx in txs[1:]):
+    if NULL_OUTPOINT in [tx.inputs[0].prevout for tx in txs[1:] if len(tx.inputs) == 1]:
         raise BlockInvalid("bad-cb-multiple", "more than one coinbase")
     # 7. the reasons of check_transaction
-    for tx in txs:
-        try:
+    tx = txs[0]
+    try:
+        for tx in txs:
             check_transaction(tx)
-        except TxInvalid as error:
-            debug = f"Transaction check failed (tx hash {hash_to_hex(tx.txid)}) {error.debug}"
-            raise BlockInvalid(error.reject_reason, debug) from None
+    except TxInvalid as error:
+        debug = f"Transaction check failed (tx hash {hash_to_hex(tx.txid)}) {error.debug}"
+        raise BlockInvalid(error.reject_reason, debug) from None
     # 8. bad-blk-sigops: too low a count, since P2SH and witnesses need the coins (`connect_block`).
-    if sum([legacy_sigops(tx) for tx in txs]) * WITNESS_SCALE_FACTOR > MAX_BLOCK_SIGOPS_COST:
+    if sum(block_legacy_sigops(block)) * WITNESS_SCALE_FACTOR > MAX_BLOCK_SIGOPS_COST:
         raise BlockInvalid("bad-blk-sigops", "out-of-bounds SigOpCount")

@@ -18,7 +18,7 @@ from clarion.node.consensus.delta import BlockDelta
 from clarion.node.consensus.deployments import block_script_flags
 from clarion.node.consensus.disconnect import DisconnectDelta, disconnect_block
 from clarion.node.consensus.position import ChainPosition
-from clarion.node.consensus.sigops import input_sigop_cost, legacy_sigops
+from clarion.node.consensus.sigops import block_legacy_sigops, input_sigop_cost
 from clarion.node.consensus.subsidy import block_subsidy
 from clarion.node.consensus.tx_verify import (
     calculate_sequence_locks,
@@ -105,7 +105,8 @@ def _add_outputs(created: dict[OutPoint, Coin], unspent: dict[OutPoint, Coin], t
     for index, txout in enumerate(tx.outputs):
         script = txout.script_pubkey
         if not script or (script[0] != OP_RETURN and len(script) <= MAX_SCRIPT_SIZE):
-            outpoint = OutPoint(txid + (_INDEX[index] if index < 256 else index.to_bytes(4, "little")))
+            # NewTypes are not called in loops over all outputs: that is a call like any other.
+            outpoint: OutPoint = txid + (_INDEX[index] if index < 256 else index.to_bytes(4, "little"))  # type: ignore[assignment]
             created[outpoint] = unspent[outpoint] = Coin(txout.value, script, code)
 
 
@@ -139,6 +140,7 @@ def connect_block(
     enforce_bip68 = height >= params.csv_height
     # A missing coin is None in the lists below, which check_tx_inputs refuses at once.
     unspent: dict[OutPoint, Any] = dict(coins)
+    legacy = block_legacy_sigops(block)
     take = unspent.pop
     created: dict[OutPoint, Coin] = {}
     jobs: list[ScriptJob] = []
@@ -172,7 +174,7 @@ def connect_block(
             jobs.append(ScriptJob(tx, spent, tx_index))
             spent_lists.append(spent)
         # 5. bad-blk-sigops
-        sigop_cost += legacy_sigops(tx) * WITNESS_SCALE_FACTOR
+        sigop_cost += legacy[tx_index] * WITNESS_SCALE_FACTOR
         if sigop_cost > MAX_BLOCK_SIGOPS_COST:
             raise BlockInvalid("bad-blk-sigops", "too many sigops")
         _add_outputs(created, unspent, tx, code if tx_index else code | 1)

@@ -7,6 +7,7 @@ A script that ends inside a push counts as far as it parses; nothing here raises
 from collections.abc import Sequence
 
 from clarion.node.consensus.constants import WITNESS_SCALE_FACTOR
+from clarion.node.primitives.block import Block
 from clarion.node.primitives.coin import SpentOutput
 from clarion.node.primitives.opcodes import (
     OP_1,
@@ -54,6 +55,14 @@ def script_sigops(script: bytes, accurate: bool) -> int:
             at += prefix + int.from_bytes(script[at : at + prefix], "little")
         last = opcode
     return count
+
+
+def block_legacy_sigops(block: Block) -> list[int]:
+    """Return `legacy_sigops` of every transaction. They are counted once, though two rules need them."""
+    counts = block.legacy_sigops
+    if counts is None:
+        counts = block.legacy_sigops = [legacy_sigops(tx) for tx in block.txs]
+    return counts
 
 
 def legacy_sigops(tx: Transaction) -> int:
@@ -149,8 +158,14 @@ def input_sigop_cost(tx: Transaction, spent: Sequence[SpentOutput], flags: int) 
                 if count_witness:
                     cost += 1
                 continue
+        elif size == 34 and script[0] == OP_1 and script[1] == 32:
+            continue
         elif size == 23 and is_p2sh(script):
-            redeem = redeem_script(txin.script_sig) if count_p2sh else None
+            script_sig = txin.script_sig
+            if count_witness and count_p2sh and len(script_sig) == 23 and script_sig[:3] == b"\x16\x00\x14":
+                cost += 1
+                continue
+            redeem = redeem_script(script_sig) if count_p2sh else None
             if redeem:
                 program = witness_program(redeem)
                 # A program holds a single push behind its version, so there is nothing to count in it.

@@ -52,14 +52,18 @@ class BlockHeader:
 
 
 class Block:
-    """A header with its transactions. `raw` is the full encoding, `base_size` its length without witnesses."""
+    """A header with its transactions. `raw` is the full encoding, `base_size` its length without witnesses.
 
-    __slots__ = ("base_size", "header", "raw", "txs")
+    `legacy_sigops` is a note of `consensus.sigops`, None until it has counted.
+    """
+
+    __slots__ = ("base_size", "header", "legacy_sigops", "raw", "txs")
 
     def __init__(self, header: BlockHeader, txs: list[Transaction]) -> None:
         """Build a block from its parts; it is encoded at once."""
         self.header = header
         self.txs = txs
+        self.legacy_sigops: list[int] | None = None
         count = compact_size(len(txs))
         self.raw = header.serialize() + count + b"".join([tx.raw for tx in txs])
         self.base_size = HEADER_SIZE + len(count) + sum([tx.base_size for tx in txs])
@@ -101,6 +105,7 @@ def parse_block(data: bytes, offset: int = 0) -> tuple[Block, int]:
     except (IndexError, struct.error):
         raise DecodeError(f"data ends inside transaction {len(txs)} of the block at byte {at}") from None
     block.txs = txs
+    block.legacy_sigops = None
     block.raw = data[offset:at]
     block.base_size = base_size
     return block, at

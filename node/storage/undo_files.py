@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from clarion.node.errors import BlockFileError, DecodeError
-from clarion.node.primitives.codec import compact_size, read_compact_size, read_var_bytes, var_bytes
-from clarion.node.primitives.coin import Coin
+from clarion.node.primitives.codec import compact_size, read_compact_size, read_var_bytes
+from clarion.node.primitives.coin import Coin, encode_outputs
 from clarion.node.primitives.ids import BlockHash
 from clarion.node.storage.flat_files import FlatFiles
 from clarion.node.storage.rows import BlockPosition
@@ -34,12 +34,8 @@ _I64 = struct.Struct("<q")
 def encode_spent(spent: Sequence[Sequence[Coin]]) -> bytes:
     """Return the bytes of /rest/spenttxouts/….bin; `spent[i]` is what transaction `i + 1` spends."""
     parts = [compact_size(len(spent) + 1), b"\x00"]
-    pack = _I64.pack
     for coins in spent:
-        parts.append(compact_size(len(coins)))
-        for coin in coins:
-            parts.append(pack(coin.value))
-            parts.append(var_bytes(coin.script_pubkey))
+        parts += (compact_size(len(coins)), encode_outputs(coins))
     return b"".join(parts)
 
 

@@ -1,0 +1,110 @@
+"""The coins cache over a store is one set of coins, whatever was flushed when."""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import pytest
+
+from clarion.node.chain.coins_cache import ENTRY_BYTES, CoinsCache
+from clarion.node.consensus.delta import BlockDelta
+from clarion.node.consensus.disconnect import disconnect_block
+from clarion.node.primitives.block import Block, BlockHeader
+from clarion.node.primitives.coin import Coin
+from clarion.node.primitives.ids import NULL_HASH, NULL_OUTPOINT, BlockHash, OutPoint, make_outpoint
+from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
+from clarion.node.storage.coin_store import CoinStore
+
+_HASH = BlockHash(bytes(32))
+
+
+class _Store:
+    """Coins in memory, with the store's interface."""
+
+    def __init__(self) -> None:
+        self.coins: dict[OutPoint, Coin] = {}
+        self.deleted = 0
+
+    def fetch(self, outpoints: Sequence[OutPoint]) -> dict[OutPoint, Coin]:
+        return {outpoint: self.coins[outpoint] for outpoint in outpoints if outpoint in self.coins}
+
+    def flush(self, changes: Mapping[OutPoint, Coin | None], tip: BlockHash) -> None:
+        self.deleted += sum(coin is None for coin in changes.values())
+        self.coins.update({outpoint: coin for outpoint, coin in changes.items() if coin is not None})
+        for outpoint in [outpoint for outpoint, coin in changes.items() if coin is None]:
+            self.coins.pop(outpoint, None)
+
+
+def _cache() -> tuple[CoinsCache, _Store]:
+    store = _Store()
+    return CoinsCache(cast(CoinStore, store)), store
+
+
+def _delta(height: int, spends: Mapping[OutPoint, Coin], outputs: int = 3) -> BlockDelta:
+    """A block that spends these coins in one transaction, and one output of that transaction in a second."""
+    coinbase = Transaction(2, [TxIn(NULL_OUTPOINT, height.to_bytes(4, "little"))], [TxOut(height, b"\x51")])
+    spending = Transaction(2, [TxIn(outpoint) for outpoint in spends], [TxOut(n, b"\x51") for n in range(outputs)])
+    chained = Transaction(2, [TxIn(make_outpoint(spending.txid, 0))], [TxOut(9, b"\x51")])
+    txs = [coinbase, spending, chained] if spends else [coinbase]
+    created = {
+        make_outpoint(tx.txid, index): Coin(txout.value, txout.script_pubkey, height * 2 + (tx is coinbase))
+        for tx in txs
+        for index, txout in enumerate(tx.outputs)
+    }
+    spent = [list(spends.values()), [created[chained.inputs[0].prevout]]] if spends else []
+    block = Block(BlockHeader(1, NULL_HASH, NULL_HASH, height, 0, 0), txs)
+    return BlockDelta(block, height, _HASH, created, spent, 0)
+
+
+def _apply(coins: dict[OutPoint, Coin], delta: BlockDelta) -> dict[OutPoint, Coin]:
+    gone = {txin.prevout for tx in delta.block.txs[1:] for txin in tx.inputs}
+    return {outpoint: coin for outpoint, coin in {**coins, **delta.created}.items() if outpoint not in gone}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_walks_agree_with_a_plain_set(seed: int) -> None:
+    source = random.Random(seed)
+    cache, store = _cache()
+    states: list[dict[OutPoint, Coin]] = [{}]
+    deltas: list[BlockDelta] = []
+    known: set[OutPoint] = set()
+    for _ in range(60):
+        choice = source.randrange(4)
+        if choice == 0:
+            cache.flush(_HASH)
+            assert store.coins == states[-1]
+        elif choice == 1 and deltas:
+            undone = deltas.pop()
+            cache.disconnect(disconnect_block(undone.block, undone.spent, undone.height))
+            states.pop()
+        else:
+            coins = states[-1]
+            spends = {outpoint: coins[outpoint] for outpoint in source.sample(sorted(coins), min(len(coins), 2))}
+            deltas.append(_delta(len(states), spends))
+            cache.connect(deltas[-1])
+            states.append(_apply(coins, deltas[-1]))
+            known |= deltas[-1].created.keys()
+        assert cache.fetch(sorted(known)) == states[-1]
+        assert all(cache.get(outpoint) == states[-1].get(outpoint) for outpoint in known)
+
+
+def test_coins_spent_before_a_flush_leave_nothing_to_delete() -> None:
+    cache, store = _cache()
+    first = _delta(1, {})
+    cache.connect(first)
+    cache.connect(_delta(2, first.created))
+    assert cache.size_bytes == 4 * ENTRY_BYTES
+    cache.flush(_HASH)
+    assert (store.deleted, cache.size_bytes) == (0, 0)
+
+
+def test_an_overwritten_coin_is_deleted_when_it_is_spent() -> None:
+    cache, store = _cache()
+    first = _delta(1, {})
+    cache.connect(first)
+    cache.flush(_HASH)
+    again = _delta(1, {})
+    cache.connect(again, overwritten=again.created)
+    cache.connect(_delta(2, again.created))
+    cache.flush(_HASH)
+    assert not store.coins.keys() & first.created.keys()
