@@ -51,7 +51,7 @@ class BlockIndexEntry:
     genesis is missing. Positions count bytes in the files of storage.
     """
 
-    __slots__ = ("__weakref__", "_index", "columns", "number")
+    __slots__ = ("__weakref__", "columns", "index", "number")
 
     height = _Constant()
     version = _Constant()
@@ -71,7 +71,7 @@ class BlockIndexEntry:
 
     def __init__(self, index: "BlockIndex", number: int) -> None:
         """Only `BlockIndex.entry` makes entries."""
-        self._index = index
+        self.index = index
         self.columns = index.columns
         self.number = number
 
@@ -93,16 +93,16 @@ class BlockIndexEntry:
     @property
     def prev(self) -> "BlockIndexEntry | None":
         """The parent, None for genesis."""
-        return self._index.entry_or_none(self.columns.prev[self.number])
+        return self.index.entry_or_none(self.columns.prev[self.number])
 
     @property
     def skip(self) -> "BlockIndexEntry | None":
         """A far ancestor (see `skip_height`), None for genesis."""
-        return self._index.entry_or_none(self.columns.skip[self.number])
+        return self.index.entry_or_none(self.columns.skip[self.number])
 
     def ancestor(self, height: int) -> "BlockIndexEntry | None":
         """Return the ancestor (or itself) at `height`, None outside 0 to its own height."""
-        return self._index.entry_or_none(self.columns.ancestor(self.number, height))
+        return self.index.entry_or_none(self.columns.ancestor(self.number, height))
 
     def descends_from(self, other: "BlockIndexEntry") -> bool:
         """Whether `other` is an ancestor of this entry, or this entry."""

@@ -57,10 +57,11 @@ class _Loading:
         self._prev_hashes = bytearray()
         # At their full size from the start: columns that grow side by side leave holes in memory.
         for column in columns.numbers():
-            column.frombytes(bytes(count * column.itemsize))
-        columns.sequence_id[:] = array(columns.sequence_id.typecode, [sequence_id]) * count
+            column.append(sequence_id if column is columns.sequence_id else 0)
+            column *= count
         for data in (columns.hashes, columns.merkle_roots, columns.works, self._prev_hashes):
-            data += bytes(count * HASH_SIZE)
+            data.append(0)
+            data *= count * HASH_SIZE
 
     def take(self, page: BlockPage) -> None:
         """Copy rows into the columns."""

@@ -6,6 +6,7 @@ import pytest
 
 from clarion.node.errors import StorageError
 from clarion.node.events.row import EventKind, EventRow
+from clarion.node.storage.chain_store import decode_block_row
 from clarion.node.storage.database import Database
 from clarion.node.storage.rows import ChainCommit
 from helpers.databases import Place
@@ -44,6 +45,16 @@ def test_loading_goes_over_many_pages(database: Database, monkeypatch: pytest.Mo
     database.chain.commit(ChainCommit(blocks=[block_row(3, branch) for branch in "bcdefgh"]))
     assert [row.height for row in database.chain.load_blocks()] == [0, 1, 2, *[3] * 8, 4, 5, 6]
     assert database.chain.load_active() == [block_hash(height) for height in range(7)]
+
+
+def test_columns_hold_what_rows_hold(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clarion.node.storage.chain_store._PAGE", 3)
+    database.chain.commit(chain_of(7))
+    pages = list(database.chain.block_pages())
+    rows = [decode_block_row(row) for page in pages for row in zip(*page, strict=True)]
+    assert sorted(rows) == sorted(database.chain.load_blocks())
+    assert database.chain.count_blocks() == len(rows) == 7
+    assert b"".join(database.chain.active_pages()) == b"".join(map(block_hash, range(7)))
 
 
 def test_reorganisation_cuts_then_connects(database: Database) -> None:

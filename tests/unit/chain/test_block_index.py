@@ -1,8 +1,11 @@
 """The header tree: ancestors through skip pointers, median time, work, and what storage keeps."""
 
+import gc
+import threading
+
 import pytest
 
-from clarion.node.chain.block_index import BlockIndex
+from clarion.node.chain.block_index import BlockIndex, Successor
 from helpers.headers import grow, header_on, page_of
 
 
@@ -66,3 +69,63 @@ def test_adding_a_known_header_returns_its_entry() -> None:
     entry = grow(index, None, 1)[0]
     assert index.add(entry.header()) is entry
     assert len(index) == 1
+
+
+def test_a_header_has_one_entry_while_somebody_holds_it() -> None:
+    index = BlockIndex()
+    held = grow(index, None, 3000)[1500]
+    for entry in index:
+        entry.status |= 1
+    assert index[held.hash] is held
+    assert held.status & 1
+
+
+def test_what_an_entry_knew_stays_when_nobody_holds_it() -> None:
+    index = BlockIndex()
+    block_hash = grow(index, None, 2)[1].hash
+    index[block_hash].tx_count = 7
+    gc.collect()
+    assert index[block_hash].tx_count == 7
+
+
+def test_threads_get_the_same_entries() -> None:
+    index, start, found = BlockIndex(), threading.Barrier(4), []
+    grow(index, None, 2000)
+
+    def look() -> None:
+        start.wait()
+        found.append(list(index))
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(entry is other for others in found for entry, other in zip(found[0], others, strict=True))
+
+
+def test_every_hash_is_found_and_no_other() -> None:
+    index = BlockIndex()
+    chain = grow(index, None, 5000)
+    others = grow(BlockIndex(), None, 500, nonce=1)
+    assert all(index.get(entry.hash) is entry for entry in chain)
+    assert not any(entry.hash in index for entry in others)
+    with pytest.raises(KeyError):
+        index[others[0].hash]
+
+
+def test_a_fixed_property_can_not_be_written() -> None:
+    entry = grow(BlockIndex(), None, 1)[0]
+    with pytest.raises(AttributeError):
+        entry.height = 5  # type: ignore[misc]
+
+
+def test_a_successor_is_placed_as_the_entry_would_be() -> None:
+    index = BlockIndex()
+    tip = grow(index, None, 40)[-1]
+    header = header_on(tip.hash, tip.time + 50)
+    draft = Successor(header, tip)
+    median, entry = draft.median_time_past(), index.add(header)
+    assert (draft.hash, draft.height, draft.prev) == (entry.hash, entry.height, entry.prev)
+    assert median == entry.median_time_past()
+    assert (draft.ancestor(40), draft.ancestor(7), draft.ancestor(41)) == (draft, entry.ancestor(7), None)
