@@ -119,13 +119,13 @@ class Connector:
                 raise bip30_violation() from None
             raise
 
-    def dry_run(self, block: Block) -> None:
+    def dry_run(self, block: Block, *, check_merkle: bool) -> None:
         """Check `block` on top of the tip, but for its proof of work, and keep nothing. Raises BlockInvalid."""
         state = self._state
         tip = state.active.tip
         if block.header.prev_hash != tip.hash:
             raise BlockInvalid("inconclusive-not-best-prevblk")
-        check_block(block, state.params, check_pow=False)
+        check_block(block, state.params, check_pow=False, check_merkle=check_merkle)
         contextual_check_block_header(block.header, tip, state.params, state.clock.now())
         contextual_check_block(block, tip, state.params)
         result, _ = self._decide(block, Successor(block.header, tip))

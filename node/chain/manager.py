@@ -124,13 +124,13 @@ class ChainManager:
         self._activation.settle()
         return self.state.active.tip
 
-    def dry_run(self, block: Block) -> None:
+    def dry_run(self, block: Block, *, check_merkle: bool = True) -> None:
         """Check `block` as if it came on top of the tip, without proof of work and without keeping anything.
 
         Raises BlockInvalid (the reference's TestBlockValidity).
         """
         self._activation.settle()
-        self._connector.dry_run(block)
+        self._connector.dry_run(block, check_merkle=check_merkle)
 
     # --- any thread -------------------------------------------------------------------------------------------------
 
