@@ -31,6 +31,7 @@ from clarion.plugins.manager import Plugins
 from clarion.plugins.observers import PluginObserver
 from helpers.api_stack import ApiStack
 from helpers.node import free_port
+from helpers.node_database import database_url
 
 GUARDED: dict[str, tuple[Any, str]] = {
     "pread": (os, "pread"),
@@ -102,7 +103,7 @@ def _start_delivery(stack: ApiStack) -> tuple[EventsEngine, Listener]:
     plugins.add("listener", listener)
     address = f"tcp://127.0.0.1:{free_port()}"
     topics = CoreTopics([ZmqAddress(topic, address, 0) for topic in TOPICS])
-    source = StoredEvents(ChainReader(None, stack.node.folder, stack.node.params))
+    source = StoredEvents(ChainReader(database_url(stack.node.folder), stack.node.folder, stack.node.params))
     engine = EventsEngine(source, [topics, PluginObserver(plugins, "listener")], 0)
     engine.start()
     stack.node.manager.journal.on_commit = lambda seq: engine.wake()

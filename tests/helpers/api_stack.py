@@ -24,6 +24,7 @@ from clarion.node.config import load_config
 from clarion.node.log import LogFilter
 from clarion.node.storage.chain_reader import ChainReader
 from helpers.chain_node import ChainNode
+from helpers.node_database import database_url
 
 USER, PASSWORD = "tester", "secret"
 
@@ -67,16 +68,17 @@ class ApiStack:
             pruner=Pruner(self.node.manager.state, self.node.manager.journal, self.node.stores, 0),
             log=LogFilter(),
         )
+        database = database_url(folder)
         self.settings = ApiSettings(
             params=self.node.params,
             chain_dir=folder,
-            database_url=None,
+            database_url=database,
             log_path=folder / "debug.log",
             credentials=(salted(USER, PASSWORD),),
             **{"allowed": parse_allowed([]), "rest": True, **settings},
         )
         self.link = DirectLink(self.methods)
-        self.reader = ReaderContext(self.settings, self.link, lambda: ChainReader(None, folder, self.node.params))
+        self.reader = ReaderContext(self.settings, self.link, lambda: ChainReader(database, folder, self.node.params))
         self.app = create_app(self.reader)
 
     def ready(self) -> "ApiStack":
