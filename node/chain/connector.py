@@ -90,7 +90,9 @@ class Connector:
         state = self._state
         result, existing = self._decide(block, entry)
         check = self._submit_scripts(result, script_check_reason(state, entry) is not None)
-        undo = None if entry.has_undo else self._undo_files.append(entry.file, entry.hash, result.delta.spent)
+        undo = None
+        if not entry.has_undo:
+            undo = self._undo_files.append(entry.file, entry.hash, result.delta.spent, result.delta.spent_raw)
         mark = self._journal.mark()
         with state.lock:
             state.coins.connect(result.delta, overwritten=existing)

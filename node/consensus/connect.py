@@ -29,7 +29,7 @@ from clarion.node.consensus.tx_verify import (
 from clarion.node.errors import BlockInvalid, TxInvalid
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.block import Block
-from clarion.node.primitives.coin import Coin
+from clarion.node.primitives.coin import Coin, encode_outputs
 from clarion.node.primitives.ids import NULL_HASH, BlockHash, OutPoint, hash_to_hex
 from clarion.node.primitives.opcodes import OP_RETURN
 from clarion.node.primitives.script import MAX_SCRIPT_SIZE
@@ -53,11 +53,15 @@ _INDEX = [index.to_bytes(4, "little") for index in range(256)]
 
 
 class ScriptJob(NamedTuple):
-    """The script checks of one transaction: all its inputs against the outputs that they spend."""
+    """The script checks of one transaction: all its inputs against the outputs that they spend.
+
+    `spent_raw` holds the outputs as on the wire, nothing where nobody has encoded them yet.
+    """
 
     tx: Transaction
     spent_outputs: Sequence[Coin]
     tx_index: int
+    spent_raw: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,7 @@ def connect_block(
     created: dict[OutPoint, Coin] = {}
     jobs: list[ScriptJob] = []
     spent_lists: list[Sequence[Coin]] = []
+    spent_raw: list[bytes] = []
     fees = 0
     input_count = 0
     sigop_cost = 0
@@ -171,8 +176,11 @@ def connect_block(
                     debug = f"contains a non-BIP68-final transaction {hash_to_hex(tx.txid)}"
                     raise BlockInvalid("bad-txns-nonfinal", debug)
             sigop_cost += input_sigop_cost(tx, spent, flags)
-            jobs.append(ScriptJob(tx, spent, tx_index))
+            # Encoded while the coins are at hand: later they have left the processor's caches.
+            raw = encode_outputs(spent)
+            jobs.append(ScriptJob(tx, spent, tx_index, raw))
             spent_lists.append(spent)
+            spent_raw.append(raw)
         # 5. bad-blk-sigops
         sigop_cost += legacy[tx_index] * WITNESS_SCALE_FACTOR
         if sigop_cost > MAX_BLOCK_SIGOPS_COST:
@@ -184,5 +192,5 @@ def connect_block(
     claimed = sum([txout.value for txout in block.txs[0].outputs])
     if claimed > limit:
         raise BlockInvalid("bad-cb-amount", f"coinbase pays too much (actual={claimed} vs limit={limit})")
-    delta = BlockDelta(block, height, prev.hash, created, spent_lists, fees)
+    delta = BlockDelta(block, height, prev.hash, created, spent_lists, fees, spent_raw)
     return ConnectResult(delta, flags, jobs, sigop_cost, input_count)

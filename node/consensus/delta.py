@@ -27,3 +27,5 @@ class BlockDelta:
     spent: Sequence[Sequence[Coin]]
     fees: int
     """Sum of the fees in satoshis."""
+    spent_raw: Sequence[bytes] = ()
+    """`spent` as on the wire, one string of outputs for each list: undo files and script workers both need it."""

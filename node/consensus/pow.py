@@ -90,7 +90,8 @@ def next_work_required(prev: ChainPosition, block_time: int, params: ChainParams
     limit_bits = encode_compact(params.pow_limit)
     interval = params.difficulty_interval
     if (prev.height + 1) % interval != 0:
-        if not params.allow_min_difficulty:
+        # Where nothing ever retargets, all blocks have the genesis block's limit: there is nothing to walk back for.
+        if not params.allow_min_difficulty or (params.no_retargeting and prev.bits == limit_bits):
             return prev.bits
         # Testnet: twice the spacing without a block allows, and demands, one of the lowest difficulty; the next
         # block goes on from the last one that was mined without this exception.

@@ -31,18 +31,21 @@ _U32 = struct.Struct("<I")
 _I64 = struct.Struct("<q")
 
 
-def encode_spent(spent: Sequence[Sequence[Coin]]) -> bytes:
-    """Return the bytes of /rest/spenttxouts/….bin; `spent[i]` is what transaction `i + 1` spends."""
+def encode_spent(spent: Sequence[Sequence[Coin]], encoded: Sequence[bytes] = ()) -> bytes:
+    """Return the bytes of /rest/spenttxouts/….bin; `spent[i]` is what transaction `i + 1` spends.
+
+    `encoded[i]` may give the outputs of `spent[i]` as on the wire.
+    """
     parts = [compact_size(len(spent) + 1), b"\x00"]
-    for coins in spent:
-        parts += (compact_size(len(coins)), encode_outputs(coins))
+    for coins, outputs in zip(spent, encoded or map(encode_outputs, spent), strict=True):
+        parts += (compact_size(len(coins)), outputs)
     return b"".join(parts)
 
 
-def encode_undo(block_hash: BlockHash, spent: Sequence[Sequence[Coin]]) -> bytes:
-    """Return a block's undo record; `spent[i]` is what transaction `i + 1` spends."""
+def encode_undo(block_hash: BlockHash, spent: Sequence[Sequence[Coin]], encoded: Sequence[bytes] = ()) -> bytes:
+    """Return a block's undo record; the arguments are those of `encode_spent`."""
     codes = [coin.code for coins in spent for coin in coins]
-    body = encode_spent(spent) + struct.pack(f"<{len(codes)}I", *codes) + _U32.pack(len(codes))
+    body = encode_spent(spent, encoded) + struct.pack(f"<{len(codes)}I", *codes) + _U32.pack(len(codes))
     return body + hashlib.sha256(block_hash + body).digest()
 
 
@@ -63,9 +66,14 @@ class UndoFiles:
         self._ends = {file: position.end for file, position in last.items()}
         return sum(self._files.cut(file, end) for file, end in self._ends.items())
 
-    def append(self, file: int, block_hash: BlockHash, spent: Sequence[Sequence[Coin]]) -> BlockPosition:
-        """Append a block's undo record to undo file `file`, its block file's number. Durable after `sync`."""
-        return self.append_record(file, encode_undo(block_hash, spent))
+    def append(
+        self, file: int, block_hash: BlockHash, spent: Sequence[Sequence[Coin]], encoded: Sequence[bytes] = ()
+    ) -> BlockPosition:
+        """Append a block's undo record to undo file `file`, its block file's number. Durable after `sync`.
+
+        `spent` and `encoded` are those of `encode_spent`.
+        """
+        return self.append_record(file, encode_undo(block_hash, spent, encoded))
 
     def append_record(self, file: int, record: bytes) -> BlockPosition:
         """Append a record as `read_record` returned it."""

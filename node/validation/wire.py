@@ -27,7 +27,8 @@ def encode_batch(batch: Batch, flags: int) -> bytes:
     parts = [_FLAGS.pack(flags)]
     for job, first, end, position in batch:
         raw = job.tx.raw
-        parts += (_UNIT.pack(job.tx_index, first, end, position, len(raw)), raw, encode_outputs(job.spent_outputs))
+        parts += (_UNIT.pack(job.tx_index, first, end, position, len(raw)), raw)
+        parts.append(job.spent_raw or encode_outputs(job.spent_outputs))
     return b"".join(parts)
 
 

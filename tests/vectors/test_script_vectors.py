@@ -19,10 +19,11 @@ from clarion.node.script.flags import (
 )
 from clarion.node.script.sighash import PrecomputedTxData
 from clarion.node.script.signatures import taproot_output_key
-from clarion.node.script.verify import verify_input, verify_script
+from clarion.node.script.verify import verify_script
 from clarion.node.script.witness import TAPROOT_LEAF_TAPSCRIPT, tapleaf_hash
 from helpers.core_script import crediting_transaction, parse_script, spending_transaction
 from helpers.counts import RecordCount
+from helpers.script_checks import check_input
 
 # Core's vectors use the private key 1 as the internal key of the taproot outputs that are built while testing.
 _INTERNAL_KEY = bytes.fromhex("79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798")
@@ -95,8 +96,8 @@ def test_flags_only_forbid(shared_path: Callable[..., Path]) -> None:
     assert not wrong
 
 
-def test_verify_input_agrees(shared_path: Callable[..., Path]) -> None:
-    """The entry that workers use gives the same answers as the interpreter behind it."""
+def test_what_queues_run_agrees(shared_path: Callable[..., Path]) -> None:
+    """The loop of all check queues, with its short cut, gives the same answers as the interpreter behind it."""
     cases = _load(shared_path)
-    wrong = [name for name, case in cases if verify_input(case.tx, 0, case.spent, case.flags) != case.expected]
+    wrong = [name for name, case in cases if check_input(case.tx, 0, case.spent, case.flags) != case.expected]
     assert not wrong

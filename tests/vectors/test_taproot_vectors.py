@@ -20,9 +20,8 @@ from clarion.node.script.flags import (
     is_valid_flag_combination,
     parse_flags,
 )
-from clarion.node.script.sighash import PrecomputedTxData
-from clarion.node.script.verify import verify_input
 from helpers.counts import RecordCount
+from helpers.script_checks import check_input
 
 _CHUNKS = 8
 _SAMPLES = 4
@@ -41,10 +40,9 @@ class _Spend:
         inputs[self.index] = TxIn(own.prevout, bytes.fromhex(case[variant]["scriptSig"]), own.sequence, witness)
         self.tx = Transaction(base.version, inputs, base.outputs, base.lock_time)
         self.spent = [_parse_output(bytes.fromhex(output)) for output in case["prevouts"]]
-        self.txdata = PrecomputedTxData(self.tx, self.spent)
 
     def passes(self, flags: int) -> bool:
-        return verify_input(self.tx, self.index, self.spent, flags, self.txdata) is None
+        return check_input(self.tx, self.index, self.spent, flags) is None
 
 
 def _parse_output(data: bytes) -> TxOut:

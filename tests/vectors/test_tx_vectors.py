@@ -22,10 +22,9 @@ from clarion.node.script.flags import (
     SCRIPT_VERIFY_WITNESS,
     parse_flags,
 )
-from clarion.node.script.sighash import PrecomputedTxData
-from clarion.node.script.verify import verify_input
 from helpers.core_script import parse_script
 from helpers.counts import RecordCount
+from helpers.script_checks import check_input
 
 
 class _Case:
@@ -50,8 +49,7 @@ class _Case:
         return True
 
     def scripts_pass(self, flags: int) -> bool:
-        txdata = PrecomputedTxData(self.tx, self.spent)
-        return all(verify_input(self.tx, at, self.spent, flags, txdata) is None for at in range(len(self.tx.inputs)))
+        return all(check_input(self.tx, at, self.spent, flags) is None for at in range(len(self.tx.inputs)))
 
 
 def _load(path: Path) -> list[tuple[str, _Case]]:

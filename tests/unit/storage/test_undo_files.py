@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from clarion.node.errors import BlockFileError
-from clarion.node.primitives.coin import Coin
+from clarion.node.primitives.coin import Coin, encode_outputs
 from clarion.node.storage.rows import BlockPosition
-from clarion.node.storage.undo_files import GENESIS_SPENT, UndoFiles, _decode_spent, encode_spent
+from clarion.node.storage.undo_files import GENESIS_SPENT, UndoFiles, _decode_spent, encode_spent, encode_undo
 from helpers.rows import block_hash, coin
 
 MAGIC = b"\xfa\xbf\xb5\xda"
@@ -94,3 +94,10 @@ def test_missing_file_is_an_error(files: UndoFiles, tmp_path: Path) -> None:
     os.unlink(tmp_path / "rev00000.dat")
     with pytest.raises(BlockFileError, match=r"rev00000\.dat: No such file"):
         files.read_spent(position, block_hash(1))
+
+
+def test_outputs_that_are_encoded_already_make_the_same_record() -> None:
+    spent = [[Coin(5, b"\x51" * size, 8) for size in (0, 252, 253)], [Coin(-1, b"", 3)]]
+    encoded = [encode_outputs(coins) for coins in spent]
+    assert encode_undo(block_hash(1), spent, encoded) == encode_undo(block_hash(1), spent)
+    assert encode_spent([], []) == b"\x01\x00"
