@@ -2,9 +2,9 @@
 
     python tools/compat.py [--mempool] [--only NAME] [--show N]
 
-The recordings and their player lie in ../shared (or the folder that CLARION_SHARED names). Without --mempool, steps with
-messages that only a node with a mempool can send are compared without messages, and the counters of the others are only
-checked for gaps: the reference has counted its mempool's messages too. Exits 1 when an answer differs.
+The recordings and their player lie in ../shared (or the folder that CLARION_SHARED names). Without --mempool, the messages
+that only a node with a mempool can send are taken out of the recording, and out of the counters of those behind them; the
+rest is compared in full. Exits 1 when an answer differs.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from helpers.node import TOPICS, Node  # noqa: E402
 from helpers.shared import shared_root  # noqa: E402
 
 Message = list[Any]
-MEMPOOL_LABELS = ("41", "52")  # A and R behind the hash of a sequence message
+ADDED, REMOVED = "41", "52"  # A and R in hex, behind the hash of a sequence message
 
 
 def load_player() -> Any:
@@ -39,31 +39,37 @@ def load_player() -> Any:
 
 
 class MessageCheck:
-    """Compares a step's messages where there is no mempool: topics, bodies and order, and counters without gaps."""
+    """Compares every step's messages in full with those that the reference would have sent without a mempool."""
 
     def __init__(self, player: Any) -> None:
         self._player = player
-        self._counters: dict[str, int] = {}
+        self._left_out: Counter[str] = Counter()
         player.compare_zmq = self.compare
 
     def compare(self, want: list[Message]) -> Iterator[str]:
-        """Take what the node sent since the last step and yield how it differs from `want`."""
-        of_mempool = any(topic == "sequence" and body[64:66] in MEMPOOL_LABELS for topic, body, _ in want)
-        got = self._player.drain(0 if of_mempool else len(want))
-        yield from self._gaps(got)
-        if of_mempool:
-            return
-        bare_want, bare_got = ([message[:2] for message in messages] for messages in (want, got))
-        if bare_want != bare_got:
-            topics = [" ".join(message[0] for message in messages) for messages in (want, got)]
-            yield f"zmq: want {topics[0]}, got {topics[1]}"
+        """Take what the node sent since the last step and yield where topics, bodies, counters or order differ."""
+        want = self._without_mempool(want)
+        got = self._player.drain(len(want))
+        if want != got:
+            at = next((i for i, (a, b) in enumerate(zip(want, got, strict=False)) if a != b), min(len(want), len(got)))
+            brief = [[[topic, body[:72], n] for topic, body, n in messages[at : at + 2]] for messages in (want, got)]
+            yield f"zmq: {len(want)} wanted, {len(got)} got; at {at}: want {brief[0]}, got {brief[1]}"
 
-    def _gaps(self, got: list[Message]) -> Iterator[str]:
-        for topic, _, counter in got:
-            last = self._counters.get(topic, counter - 1)
-            if counter != last + 1:
-                yield f"zmq: {topic} {counter} follows {last}"
-            self._counters[topic] = counter
+    def _without_mempool(self, messages: list[Message]) -> list[Message]:
+        """Return the messages about blocks, with the counters that they have where no others were ever sent."""
+        kept: list[Message] = []
+        for topic, body, counter in messages:
+            label = body[64:66] if topic == "sequence" else ""
+            if label == ADDED:
+                # The transaction itself was told right before.
+                assert [message[0] for message in kept[-2:]] == ["hashtx", "rawtx"]
+                del kept[-2:]
+                self._left_out.update(("hashtx", "rawtx", "sequence"))
+            elif label == REMOVED:
+                self._left_out["sequence"] += 1
+            else:
+                kept.append([topic, body, counter - self._left_out[topic]])
+        return kept
 
 
 def play(tape: Path, arguments: argparse.Namespace) -> tuple[Counter[str], Counter[str]]:
