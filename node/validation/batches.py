@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 NO_FAILURE = (1 << 63) - 1
 """Position behind every check: nothing has failed yet."""
 
+MAX_CUTS = 16
+"""Parts that one transaction is cut into at most: enough for any number of cores to share the largest."""
+
 
 class Unit(NamedTuple):
     """The inputs `first` to `end - 1` of one job. `position` counts all inputs before the job, in block order."""
@@ -31,16 +34,18 @@ Batch = list[Unit]
 def make_batches(jobs: "Sequence[ScriptJob]", size: int, max_bytes: int = 1 << 62) -> list[Batch]:
     """Return batches of whole transactions with `size` checks or a little more each, in block order.
 
-    A transaction with more inputs than that is cut, so that it does not keep one worker busy alone. A batch also ends
-    once its transactions have `max_bytes` bytes.
+    A transaction with more inputs than that is cut, so that it does not keep one worker busy alone; at most into
+    `MAX_CUTS` parts, since each part takes the whole transaction along. A batch also ends once its transactions have
+    `max_bytes` bytes.
     """
     batches: list[Batch] = []
     batch: Batch = []
     checks = length = position = 0
     for job in jobs:
         count = len(job.spent_outputs)
-        for first in range(0, count, size):
-            end = min(first + size, count)
+        step = max(size, -(-count // MAX_CUTS))
+        for first in range(0, count, step):
+            end = min(first + step, count)
             batch.append(Unit(job, first, end, position))
             checks += end - first
             length += len(job.tx.raw)

@@ -6,7 +6,7 @@ from clarion.node.consensus.connect import ScriptJob
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import OutPoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
-from clarion.node.validation.batches import Batch, Claims, make_batches
+from clarion.node.validation.batches import MAX_CUTS, Batch, Claims, make_batches
 
 
 def job(index: int, inputs: int) -> ScriptJob:
@@ -26,6 +26,12 @@ def test_whole_transactions_fill_a_batch() -> None:
 def test_large_transaction_is_cut() -> None:
     batches = make_batches([job(1, 1), job(2, 5)], 2)
     assert shape(batches) == [[(1, 0, 1, 0), (2, 0, 2, 1)], [(2, 2, 4, 1)], [(2, 4, 5, 1)]]
+
+
+def test_cuts_are_bounded() -> None:
+    batches = make_batches([job(1, 1000)], 2)
+    assert len(batches) == MAX_CUTS
+    assert [unit.first for batch in batches for unit in batch] == list(range(0, 1000, 63))
 
 
 def test_bytes_end_a_batch_too() -> None:
