@@ -184,6 +184,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=0, help="end by itself after this time (0: never)")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    # A shell starts background jobs deaf to Ctrl-C, and what they start inherits that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         run(parser.parse_args().seconds)
     return 0

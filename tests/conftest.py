@@ -1,5 +1,6 @@
 """Fixtures of the whole suite: vectors that may be absent, and counts shown at the end of a run."""
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,12 @@ import pytest
 
 from helpers import shared as _shared
 from helpers.counts import RecordCount, count_lines, make_recorder
+
+
+def pytest_configure() -> None:
+    """Make the processes that tests start hear Ctrl-C, also where the tests run in a shell's background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
