@@ -4,6 +4,7 @@ Owns: the keys and how many are kept. Never: checking.
 """
 
 import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 from clarion.node.consensus.connect import ScriptJob
@@ -18,7 +19,7 @@ class ScriptCache:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_entries = max(2, max_bytes // BYTES_PER_ENTRY)
-        self._entries: dict[tuple[Wtxid, int], None] = {}
+        self._entries: OrderedDict[tuple[Wtxid, int], None] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -30,7 +31,7 @@ class ScriptCache:
             self._entries.pop((wtxid, flags), None)
             self._entries[wtxid, flags] = None
             if len(self._entries) > self._max_entries:
-                del self._entries[next(iter(self._entries))]
+                self._entries.popitem(last=False)
 
     def contains(self, wtxid: Wtxid, flags: int) -> bool:
         """Whether the transaction's scripts are known to be valid under exactly these flags."""
