@@ -4,6 +4,7 @@
 #   make test ARGS='tests/unit -x'  arguments for pytest
 #   make test DATABASE=postgresql+psycopg://127.0.0.1:5432/test  nodes keep their chains there
 #   make demo SECONDS=20            a demonstration that ends by itself
+#   make bench FULL=1               all measurements, to docs/benchmarks.md; BITCOIND=... compares with the reference
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -11,15 +12,16 @@ WORKERS ?= 2
 ARGS ?=
 DATABASE ?=
 SECONDS ?= 0
+FULL ?=
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 
-.PHONY: help install test lint format types contracts check demo compat build clean
+.PHONY: help install test lint format types contracts check demo compat bench build clean
 
 help:
-	@sed -n '1,7s/^# \{0,1\}//p' Makefile
-	@echo "Targets: install test lint format types contracts check demo compat build clean"
+	@sed -n '1,8s/^# \{0,1\}//p' Makefile
+	@echo "Targets: install test lint format types contracts check demo compat bench build clean"
 
 install: $(READY)
 
@@ -59,6 +61,10 @@ demo: $(READY)
 # Plays recorded conversations with Bitcoin Core against a fresh node; needs the recordings (CLARION_SHARED, ../shared).
 compat: $(READY)
 	$(BIN)/python tools/compat.py $(ARGS)
+
+# Measures and writes what it found: some minutes, with FULL=1 half an hour. Only the full run is kept in the docs.
+bench: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m bench $(if $(FULL),--full --out docs/benchmarks.md,--out build/benchmarks.md) $(ARGS)
 
 # Both archives, one built from the other; they must hold the same files.
 build: $(READY)

@@ -41,8 +41,8 @@ def outpoint(number: int) -> OutPoint:
 
 
 def coin(number: int) -> Coin:
-    """Return a coin with a script of the usual 22 to 34 bytes."""
-    return Coin(number, b"\x00\x14" + number.to_bytes(4, "little") * (5 + number % 4), number)
+    """Return a mature coin with a script of the usual 22 to 34 bytes."""
+    return Coin(number, b"\x00\x14" + number.to_bytes(4, "little") * (5 + number % 4), 2)
 
 
 def ensure_schema(url: str) -> None:

@@ -1,0 +1,131 @@
+"""All benchmarks: `make bench` runs a small selection in some minutes, `make bench FULL=1` everything.
+
+Owns: the order, the sizes, and docs/benchmarks.md, which it writes. Never: measuring.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.bench_load import run_load, run_stages
+from bench.bench_node import run_node
+from bench.bench_scripts import run_scripts
+from bench.bench_spend import run_spend
+from bench.bench_tip import run_tip
+from bench.chain_file import make_chain_file
+from bench.coins_table import copy_of, filled_folder
+from bench.report import Report, load_average, machine, today, versions
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTES = Path(__file__).with_name("notes.md")
+
+HEAD = """# Benchmarks
+
+Written by `{command}`; not to be edited by hand (the notes at the end are kept in tests/bench/notes.md).
+
+| | |
+|---|---|
+| date | {date}, {minutes:.0f} minutes |
+| machine | {machine} |
+| versions | {versions} |
+| load average | {before} before, {after} after |
+
+The numbers hold for this machine at that time; where its load average exceeds what the benchmark itself causes, others
+used its cores too. Compare numbers of one section with each other rather than with those of another day.
+"""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured."""
+
+    blocks: int
+    script_blocks: int
+    rounds: int
+    node_rounds: int
+    flushes: tuple[int, ...]
+    coins: int
+    last: int
+    spend_blocks: int
+    headers: int
+
+
+SMALL = Sizes(20, 3, 2, 1, (1, 20, 0), 200_000, 10, 20, 100_000)
+FULL = Sizes(60, 4, 2, 3, (1, 5, 20, 0), 5_000_000, 20, 120, 900_000)
+
+
+def other_script(report: Report, title: str, name: str, *arguments: str) -> None:
+    """Run one of the older benchmarks and keep what it prints."""
+    script = Path(__file__).with_name(name)
+    done = subprocess.run([sys.executable, str(script), *arguments], check=True, stdout=subprocess.PIPE, text=True)
+    report.section(title)
+    report.code("\n".join(line for line in done.stdout.splitlines() if not line.startswith("fill")))
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--full", action="store_true", help="the whole: about half an hour")
+    parser.add_argument(
+        "--only", default="", help="parts, by comma: scripts, node, load, stages, tip, spend, coins, headers"
+    )
+    parser.add_argument("--work", type=Path, help="folder for chains and tables, kept; default: a temporary one")
+    parser.add_argument("--out", type=Path, help="where the report is written; default: printed only")
+    chosen = parser.parse_args()
+    sizes = FULL if chosen.full else SMALL
+    work = chosen.work or Path(tempfile.mkdtemp(prefix="clarion-bench-"))
+    work.mkdir(parents=True, exist_ok=True)
+    started, before = time.monotonic(), load_average()
+    report = Report()
+    try:
+        measure(report, sizes, work, set(filter(None, chosen.only.split(","))))
+    finally:
+        if not chosen.work:
+            shutil.rmtree(work, ignore_errors=True)
+    if chosen.out:
+        report.text(NOTES.read_text())
+        command = "make bench FULL=1" if chosen.full else "make bench"
+        command = f"BITCOIND=… {command}" if os.environ.get("BITCOIND") else command
+        head = HEAD.format(
+            command=command, date=today(), minutes=(time.monotonic() - started) / 60, machine=machine(),
+            versions=versions(), before=before, after=load_average(),
+        )  # fmt: skip
+        report.write(chosen.out, head)
+
+
+def measure(report: Report, sizes: Sizes, work: Path, only: set[str]) -> None:
+    """Run the chosen parts, all if `only` is empty."""
+    path, what = make_chain_file(work, sizes.blocks)
+    parts: dict[str, Callable[[], None]] = {
+        "node": lambda: run_node(report, path, what, work, sizes.node_rounds),
+        "scripts": lambda: run_scripts(report, path, what, work, sizes.script_blocks, sizes.rounds),
+        "load": lambda: run_load(report, path, what, work, sizes.flushes),
+        "stages": lambda: run_stages(report, path, what, work),
+        "tip": lambda: run_tip(report, path, work, sizes.coins, min(sizes.last, sizes.blocks // 2), 2),
+        "spend": lambda: run_spend(report, work, sizes.coins, sizes.spend_blocks, sizes.rounds),
+        "coins": lambda: other_script(
+            report, f"The coin store alone, beside {sizes.coins:,} coins (SQLite)", "bench_coins.py", "sqlite",
+            str(copy_of(filled_folder(work, sizes.coins), work)), f"--coins={sizes.coins}", "--rounds=3", "--largest=100000",
+        ),
+        "headers": lambda: other_script(
+            report, f"The header index, {sizes.headers:,} headers", "bench_header_index.py",
+            str(work / f"headers-{sizes.headers}"), f"--headers={sizes.headers}",
+        ),
+    }  # fmt: skip
+    unknown = only - parts.keys()
+    if unknown:
+        raise SystemExit(f"no such part: {', '.join(sorted(unknown))}")
+    for name, part in parts.items():
+        if not only or name in only:
+            part()
+
+
+if __name__ == "__main__":
+    main()
