@@ -268,3 +268,15 @@ def process_ids_below(pid: int) -> list[int]:
     for ancestor in below:
         below.extend(child for child, parent in parents.items() if parent == ancestor)
     return below[1:]
+
+
+def process_ids_of_session(session: int) -> list[int]:
+    """Return the process ids of all living members of a session, which children keep when their parent is gone."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                state, _, _, own_session = Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()[:4]
+                if int(own_session) == session and state != "Z":
+                    found.append(int(entry))
+    return found
