@@ -6,6 +6,7 @@ Owns: its options, the conversion of arguments, the call, what is printed and th
 import base64
 import http.client
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -70,7 +71,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"Error: {error}", file=sys.stderr)
         return 1
     try:
-        return _run(loaded, OptionReader(loaded.settings))
+        status = _run(loaded, OptionReader(loaded.settings))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # Whoever read our output went away (`clarion-cli help | head`); nothing may be flushed to it at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (CliError, ConnectionFailed, ClarionError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -119,6 +119,17 @@ def test_command_line_client(node: Node) -> None:
     assert (failed.returncode, failed.stderr) == (8, "error code: -8\nerror message:\nBlock height out of range\n")
 
 
+def test_command_line_client_whose_reader_goes_away(node: Node) -> None:
+    cli = str(Path(sys.executable).parent / "clarion-cli")
+    command = [cli, f"-datadir={node.datadir}", "-regtest", f"-rpcport={node.rpc_port}", "help"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.wait(60) == 1
+        assert process.stderr.read() == b""
+
+
 def api_workers(node: Node) -> list[int]:
     """Return the process ids of the API workers of a node that has no other children of its own."""
     assert node.process is not None
