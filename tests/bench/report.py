@@ -6,6 +6,7 @@ Owns: the form of a table, and the facts about the machine that numbers are wort
 import os
 import platform
 import sqlite3
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -77,10 +78,20 @@ def versions() -> str:
     """Return one line about the versions of what is measured and of what it runs on."""
     from clarion import __version__
 
-    found = [f"Clarion {__version__}", f"Python {sys.version.split()[0]}", f"SQLite {sqlite3.sqlite_version}"]
+    found = [
+        f"Clarion {__version__}{_revision()}",
+        f"Python {sys.version.split()[0]}",
+        f"SQLite {sqlite3.sqlite_version}",
+    ]
     for package in PACKAGES:
         found.append(f"{package} {version(package)}")
     return ", ".join(found)
+
+
+def _revision() -> str:
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return f" ({done.stdout.strip()})" if done.returncode == 0 else ""
 
 
 def load_average() -> str:
