@@ -4,6 +4,7 @@ Owns: the wire messages and the matching of answers to calls. Never: which metho
 """
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -46,6 +47,7 @@ class ControlLink:
         self._decoder = msgspec.msgpack.Decoder(Answer)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._receiver: asyncio.Task[None] | None = None
+        self._node_is_gone = False
 
     def connect(self) -> None:
         """Open the socket in the running event loop."""
@@ -61,6 +63,8 @@ class ControlLink:
     async def call(self, method: str, params: Sequence[Any]) -> bytes:
         """Run a NODE method and return its result as JSON. Raises RpcError."""
         assert self._loop is not None, "connect() comes first"
+        if self._node_is_gone:
+            raise _not_connected("The node is gone")
         call_id = next(self._ids).to_bytes(8, "big")
         waiting: asyncio.Future[Answer] = self._loop.create_future()
         self._waiting[call_id] = waiting
@@ -90,9 +94,19 @@ class ControlLink:
             self._receiver = None
             self._socket.close()
             self._context.term()
+        self._refuse_waiting("Shutting down")
+
+    def give_up(self) -> None:
+        """Answer the calls that wait, and all that come, with -9: the node was killed. May be called from any thread."""
+        self._node_is_gone = True
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # The loop has ended, and with it every call.
+                self._loop.call_soon_threadsafe(self._refuse_waiting, "The node is gone")
+
+    def _refuse_waiting(self, message: str) -> None:
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(RpcError(RpcCode.CLIENT_NOT_CONNECTED, "Shutting down"))
+                waiting.set_exception(_not_connected(message))
 
     async def _receive(self) -> None:
         while True:
@@ -100,6 +114,10 @@ class ControlLink:
             waiting = self._waiting.get(call_id)
             if waiting is not None and not waiting.done():
                 waiting.set_result(self._decoder.decode(payload))
+
+
+def _not_connected(message: str) -> RpcError:
+    return RpcError(RpcCode.CLIENT_NOT_CONNECTED, message)
 
 
 class DirectLink:

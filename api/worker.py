@@ -6,7 +6,6 @@ Never: starting it.
 Messages, node to worker: ("levels", {logger: level}), ("stop",). Worker to node: ("log", name, level, text).
 """
 
-import contextlib
 import logging
 import socket
 import threading
@@ -40,18 +39,22 @@ def run(
     from clarion.api.node_link import ControlLink
     from clarion.api.server import ApiServer
 
-    server = ApiServer(settings, sockets, ControlLink(control_path))
-    threading.Thread(target=_listen, args=(pipe, server.stop), name="parent", daemon=True).start()
+    link = ControlLink(control_path)
+    server = ApiServer(settings, sockets, link)
+    threading.Thread(target=_listen, args=(pipe, server.stop, link.give_up), name="parent", daemon=True).start()
     server.run()
 
 
-def _listen(pipe: "Connection[Any, Any]", stop: Callable[[], None]) -> None:
-    with contextlib.suppress(EOFError, OSError):
+def _listen(pipe: "Connection[Any, Any]", stop: Callable[[], None], give_up: Callable[[], None]) -> None:
+    try:
         while True:
             message = pipe.recv()
             if message[0] != "levels":
                 break
             _set_levels(message[1])
+    except (EOFError, OSError):
+        # The node was killed: what it was asked will have no answer, so open requests must not wait for one.
+        give_up()
     stop()
 
 

@@ -109,3 +109,19 @@ def test_long_path_moves_to_a_private_folder(tmp_path: Path) -> None:
     assert asyncio.run(ask(path, ("m", []))) == [b'["m",[]]']
     server.stop()
     assert not path.parent.exists()
+
+
+def test_calls_end_when_the_node_is_gone(tmp_path: Path) -> None:
+    async def ask_in_vain() -> list[Any]:
+        link = ControlLink(tmp_path / "nobody")
+        link.connect()
+        early = asyncio.create_task(link.call("m", []))
+        await asyncio.sleep(0.01)
+        assert not early.done()
+        await asyncio.to_thread(link.give_up)
+        try:
+            return await asyncio.wait_for(asyncio.gather(early, link.call("m", []), return_exceptions=True), 5)
+        finally:
+            await link.close()
+
+    assert [(error.code, error.message) for error in asyncio.run(ask_in_vain())] == [(-9, "The node is gone")] * 2
