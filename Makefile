@@ -48,7 +48,7 @@ format: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy -p clarion
-	MYPYPATH=src:tests:tools $(BIN)/mypy --explicit-package-bases tools examples tests/helpers tests/fullblocks tests/architecture
+	MYPYPATH=src:tests:tools $(BIN)/mypy --explicit-package-bases tools examples tests/helpers tests/fullblocks tests/architecture tests/bench
 
 contracts: $(READY)
 	$(BIN)/lint-imports --no-logo

@@ -18,7 +18,6 @@ from bench.chain_file import read_blocks
 from bench.chain_run import headers_with_more_behind, open_chain
 from bench.report import Report, load_average
 from bench.stage_clock import StageClock, processes_cpu_s
-
 from clarion.node.primitives.block import Block
 from clarion.node.validation.process_queue import ProcessQueue
 from helpers.databases import postgres_schema, postgres_url

@@ -20,7 +20,6 @@ from typing import NamedTuple
 from bench.bench_load import databases
 from bench.chain_file import read_blocks
 from bench.report import Report, load_average
-
 from helpers.databases import postgres_schema
 from helpers.node import free_port, process_ids_below, program
 

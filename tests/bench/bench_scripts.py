@@ -12,7 +12,6 @@ from typing import NamedTuple
 from bench.chain_file import read_blocks
 from bench.contended_queue import ContendedQueue
 from bench.report import Report, cell, load_average
-
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.manager import ChainManager
 from clarion.node.chain.state import ChainOptions

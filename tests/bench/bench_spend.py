@@ -16,7 +16,6 @@ from bench.chain_run import headers_with_more_behind, open_chain
 from bench.coins_table import TXS, copy_of, filled_folder, spending_blocks
 from bench.report import Report, load_average
 from bench.stage_clock import StageClock
-
 from clarion.node.primitives.block import Block
 
 DBCACHE_MIB = 50

@@ -19,7 +19,6 @@ from bench.chain_run import ChainRun, open_chain
 from bench.coins_table import copy_of, filled_folder
 from bench.report import Report, load_average
 from bench.stage_clock import StageClock
-
 from clarion.node.primitives.block import Block
 
 REST_S = 0.15

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from bench.bench_coins import coin, outpoint
 from bench.chain_run import open_chain
-
 from clarion.node.primitives.ids import OutPoint, make_outpoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from helpers import chain_builder as build
