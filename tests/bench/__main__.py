@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +20,10 @@ from bench.bench_spend import run_spend
 from bench.bench_tip import run_tip
 from bench.chain_file import make_chain_file
 from bench.coins_table import copy_of, filled_folder
-from bench.report import Report, load_average, machine, today, versions
+from bench.report import Report, machine, today, versions
 
 ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("node", "scripts", "load", "stages", "tip", "spend", "coins", "headers")
 NOTES = Path(__file__).with_name("notes.md")
 
 HEAD = """# Benchmarks
@@ -32,13 +32,13 @@ Written by `{command}`; not to be edited by hand (the notes at the end are kept 
 
 | | |
 |---|---|
-| date | {date}, {minutes:.0f} minutes |
+| date | {date} |
 | machine | {machine} |
 | versions | {versions} |
-| load average | {before} before, {after} after |
 
-The numbers hold for this machine at that time; where its load average exceeds what the benchmark itself causes, others
-used its cores too. Compare numbers of one section with each other rather than with those of another day.
+The numbers hold for this machine at that time. Each section begins with the load average (1, 5, 15 minutes) that it
+started at: where that exceeds what a benchmark causes by itself, others used the cores too, wall times are as much
+longer, and CPU times and ratios say more. Compare numbers of one section with each other, not with another day's.
 """
 
 
@@ -73,58 +73,59 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--full", action="store_true", help="the whole: about half an hour")
+    parser.add_argument("--only", default="", help="parts, by comma; the others' last results in --work are kept")
     parser.add_argument(
-        "--only", default="", help="parts, by comma: scripts, node, load, stages, tip, spend, coins, headers"
+        "--work", type=Path, help="folder for chains, tables and results, kept; default: a temporary one"
     )
-    parser.add_argument("--work", type=Path, help="folder for chains and tables, kept; default: a temporary one")
     parser.add_argument("--out", type=Path, help="where the report is written; default: printed only")
     chosen = parser.parse_args()
-    sizes = FULL if chosen.full else SMALL
     work = chosen.work or Path(tempfile.mkdtemp(prefix="clarion-bench-"))
     work.mkdir(parents=True, exist_ok=True)
-    started, before = time.monotonic(), load_average()
-    report = Report()
     try:
-        measure(report, sizes, work, set(filter(None, chosen.only.split(","))))
+        measure(FULL if chosen.full else SMALL, work, set(filter(None, chosen.only.split(","))))
+        if chosen.out:
+            chosen.out.parent.mkdir(parents=True, exist_ok=True)
+            write(chosen.out, work, "make bench FULL=1" if chosen.full else "make bench")
     finally:
         if not chosen.work:
             shutil.rmtree(work, ignore_errors=True)
-    if chosen.out:
-        report.text(NOTES.read_text())
-        command = "make bench FULL=1" if chosen.full else "make bench"
-        command = f"BITCOIND=… {command}" if os.environ.get("BITCOIND") else command
-        head = HEAD.format(
-            command=command, date=today(), minutes=(time.monotonic() - started) / 60, machine=machine(),
-            versions=versions(), before=before, after=load_average(),
-        )  # fmt: skip
-        report.write(chosen.out, head)
 
 
-def measure(report: Report, sizes: Sizes, work: Path, only: set[str]) -> None:
+def write(out: Path, work: Path, command: str) -> None:
+    """Write the report of every part that was measured, this time or before."""
+    command = f"BITCOIND=… {command}" if os.environ.get("BITCOIND") else command
+    head = HEAD.format(command=command, date=today(), machine=machine(), versions=versions())
+    found = [work / f"result-{name}.md" for name in PARTS]
+    out.write_text("\n".join([head, *(path.read_text() for path in found if path.exists()), NOTES.read_text()]))
+
+
+def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
     """Run the chosen parts, all if `only` is empty."""
+    if only - set(PARTS):
+        raise SystemExit(f"no such part: {', '.join(sorted(only - set(PARTS)))}; there are {', '.join(PARTS)}")
     path, what = make_chain_file(work, sizes.blocks)
-    parts: dict[str, Callable[[], None]] = {
-        "node": lambda: run_node(report, path, what, work, sizes.node_rounds),
-        "scripts": lambda: run_scripts(report, path, what, work, sizes.script_blocks, sizes.rounds),
-        "load": lambda: run_load(report, path, what, work, sizes.flushes),
-        "stages": lambda: run_stages(report, path, what, work),
-        "tip": lambda: run_tip(report, path, work, sizes.coins, min(sizes.last, sizes.blocks // 2), 2),
-        "spend": lambda: run_spend(report, work, sizes.coins, sizes.spend_blocks, sizes.rounds),
-        "coins": lambda: other_script(
+    calls: dict[str, Callable[[Report], None]] = {
+        "node": lambda report: run_node(report, path, what, work, sizes.node_rounds),
+        "scripts": lambda report: run_scripts(report, path, what, work, sizes.script_blocks, sizes.rounds),
+        "load": lambda report: run_load(report, path, what, work, sizes.flushes),
+        "stages": lambda report: run_stages(report, path, what, work),
+        "tip": lambda report: run_tip(report, path, work, sizes.coins, min(sizes.last, sizes.blocks // 2), 2),
+        "spend": lambda report: run_spend(report, work, sizes.coins, sizes.spend_blocks, sizes.rounds),
+        "coins": lambda report: other_script(
             report, f"The coin store alone, beside {sizes.coins:,} coins (SQLite)", "bench_coins.py", "sqlite",
-            str(copy_of(filled_folder(work, sizes.coins), work)), f"--coins={sizes.coins}", "--rounds=3", "--largest=100000",
+            str(copy_of(filled_folder(work, sizes.coins), work)), f"--coins={sizes.coins}", "--rounds=3",
+            "--largest=100000",
         ),
-        "headers": lambda: other_script(
+        "headers": lambda report: other_script(
             report, f"The header index, {sizes.headers:,} headers", "bench_header_index.py",
             str(work / f"headers-{sizes.headers}"), f"--headers={sizes.headers}",
         ),
     }  # fmt: skip
-    unknown = only - parts.keys()
-    if unknown:
-        raise SystemExit(f"no such part: {', '.join(sorted(unknown))}")
-    for name, part in parts.items():
+    for name in PARTS:
         if not only or name in only:
-            part()
+            report = Report()
+            calls[name](report)
+            (work / f"result-{name}.md").write_text(str(report))
 
 
 if __name__ == "__main__":

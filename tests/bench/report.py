@@ -45,9 +45,8 @@ class Report:
         print(text, flush=True)
         self._parts.append(text)
 
-    def write(self, path: Path, head: str) -> None:
-        """Write all of it behind `head`."""
-        path.write_text(head + "\n" + "\n".join(self._parts))
+    def __str__(self) -> str:
+        return "\n".join(self._parts)
 
 
 def _line(cells: Sequence[str]) -> str:
