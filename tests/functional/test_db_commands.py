@@ -22,7 +22,7 @@ def db(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a data directory with the generated chain and a stale branch."""
-    source = generated_file(tmp_path_factory.mktemp("chain"))
+    source = generated_file(tmp_path_factory)
     folder = tmp_path_factory.mktemp("data")
     done = run_program("import", str(source), "-regtest", f"-datadir={folder}", "-par=1")
     assert done.returncode == 0, done.stderr

@@ -17,13 +17,13 @@ PARALLEL = ["-par=1", "-par=2"]
 @pytest.fixture(scope="module")
 def chain_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the path of the blk file."""
-    return generated_file(tmp_path_factory.mktemp("chain"))
+    return generated_file(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def badly_signed_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the path of a blk file whose block 130 has a wrong signature."""
-    return generated_file(tmp_path_factory.mktemp("bad"), "--bad", "6")
+    return generated_file(tmp_path_factory, "--bad", "6")
 
 
 def load(folder: Path, source: Path, *options: str) -> tuple[int, str]:

@@ -53,13 +53,12 @@ def replayed_chain(folder: Path) -> list[bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kill_at", [(20, 131), (124, 136)], ids=["early-and-late", "twice-in-full-blocks"])
-def test_killed_import(tmp_path: Path, kill_at: tuple[int, ...]) -> None:
-    source = generated_file(tmp_path)
+def test_import_killed_twice_in_full_blocks(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    source = generated_file(tmp_path_factory)
     folder = tmp_path / "data"
     folder.mkdir()
     command = ["import", str(source), "-regtest", f"-datadir={folder}", "-par=1"]
-    for height in kill_at:
+    for height in (124, 136):
         with subprocess.Popen(command_line(*command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             wait_for_blocks(folder, height, process)
             process.kill()

@@ -7,78 +7,90 @@ from pathlib import Path
 
 import pytest
 
-from helpers.blk_files import GENERATED_COINS, GENERATED_TIP, generated_file
 from helpers.databases import postgres_schema
 from helpers.node import Node, RpcFailure, run_program
 from helpers.node_database import on_server
+from helpers.zigzag import Zigzag, make_zigzag
 
 PATIENCE_S = 120
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a data directory with the generated chain."""
-    source = generated_file(tmp_path_factory.mktemp("chain"))
+def zigzag(tmp_path_factory: pytest.TempPathFactory) -> Zigzag:
+    """The blocks, with stale branches."""
+    return make_zigzag(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def loaded(zigzag: Zigzag, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a data directory with the chain."""
     folder = tmp_path_factory.mktemp("data")
-    done = run_program("import", str(source), "-regtest", f"-datadir={folder}", "-par=1")
+    done = run_program("import", str(zigzag.path), "-regtest", f"-datadir={folder}", "-par=1")
     assert done.returncode == 0, done.stderr
     return folder
 
 
-def wait_for_tip(node: Node) -> None:
+@pytest.fixture(scope="module")
+def coins(loaded: Path) -> dict[str, object]:
+    """What `gettxoutsetinfo` says before anything is rebuilt."""
+    with Node(loaded, "-par=1") as node:
+        return read_coins(node)
+
+
+def read_coins(node: Node) -> dict[str, object]:
+    found = node.rpc("gettxoutsetinfo", "hash_serialized_3")
+    return {name: found[name] for name in ("bestblock", "txouts", "hash_serialized_3")}
+
+
+def wait_for_tip(node: Node, tip: object) -> None:
     """Wait until the node has the whole chain."""
     deadline = time.monotonic() + PATIENCE_S
-    while node.rpc("getbestblockhash") != GENERATED_TIP:
+    while node.rpc("getbestblockhash") != tip:
         assert time.monotonic() < deadline, node.debug_log()[-2000:]
         time.sleep(0.1)
 
 
-def assert_facts(node: Node) -> None:
-    coins = node.rpc("gettxoutsetinfo", "hash_serialized_3")
-    assert {key: coins[key] for key in GENERATED_COINS} == GENERATED_COINS
-
-
-def rebuild_with_kills(folder: Path, option: str, *options: str) -> None:
+def rebuild_with_kills(folder: Path, coins: dict[str, object], option: str, *options: str) -> None:
     """Rebuild, killed three times, and compare the outcome and the place of the blocks."""
     size = (folder / "regtest" / "blocks" / "blk00000.dat").stat().st_size
     node = Node(folder, "-par=1", *options)
     node.start(option)
-    for moment in (0.1, 0.7, 1.5):
+    for moment in (0.1, 0.2, 0.4):
         time.sleep(moment)
         node.kill()
         node.start()
-    wait_for_tip(node)
-    assert_facts(node)
+    wait_for_tip(node, coins["bestblock"])
+    assert read_coins(node) == coins
     assert node.stop() == 0
     assert (folder / "regtest" / "blocks" / "blk00000.dat").stat().st_size == size
     with node:
         assert node.rpc("verifychain", 4, 20) is True
-        assert_facts(node)
+        assert read_coins(node) == coins
     checked = run_program("db", "check", "-regtest", f"-datadir={folder}", *options)
     assert (checked.returncode, "no inconsistencies" in checked.stdout) == (0, True), checked.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("option", ["-reindex", "-reindex-chainstate"])
-def test_rebuild_killed_three_times(loaded: Path, option: str) -> None:
-    rebuild_with_kills(loaded, option)
+def test_rebuild_killed_three_times(loaded: Path, coins: dict[str, object], option: str) -> None:
+    rebuild_with_kills(loaded, coins, option)
 
 
 @pytest.mark.slow
-def test_rebuild_on_postgresql_killed_three_times(loaded: Path, tmp_path: Path) -> None:
+def test_rebuild_on_postgresql_killed_three_times(loaded: Path, coins: dict[str, object], tmp_path: Path) -> None:
     """The block files of one node are taken over by another with a server: copied, then indexed where they lie."""
     shutil.copytree(loaded / "regtest" / "blocks", tmp_path / "regtest" / "blocks")
     with postgres_schema() as url:
-        rebuild_with_kills(tmp_path, "-reindex", f"-database={url}")
+        rebuild_with_kills(tmp_path, coins, "-reindex", f"-database={url}")
 
 
 @pytest.mark.slow
-def test_stop_interrupts_a_reindex(loaded: Path) -> None:
+def test_stop_interrupts_a_reindex(loaded: Path, zigzag: Zigzag) -> None:
     node = Node(loaded, "-par=1")
     node.start("-reindex")
     assert node.stop() == 0
     with node:
-        wait_for_tip(node)
+        wait_for_tip(node, zigzag.tip.hash_hex)
         assert "Reindexing finished" in node.debug_log()
 
 

@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from helpers.session_files import made_once
 from helpers.shared import shared_path
 
 MAINNET_255 = "00000000d0a75c861fabf9ff7b92022f60e4afeed9331fe5aa073d8e4706fe3c"
@@ -46,9 +49,12 @@ def join_blocks(path: Path, magic: bytes, blocks: list[bytes]) -> None:
     path.write_bytes(b"".join(magic + len(raw).to_bytes(4, "little") + raw for raw in blocks))
 
 
-def generated_file(folder: Path, *options: str) -> Path:
-    """Make the chain of full blocks with the shared tool's defaults and return the blk file's path."""
+def generated_file(factory: pytest.TempPathFactory, *options: str) -> Path:
+    """Return a blk file with the chain of full blocks that the shared tool makes by default; made once in a run."""
     tool = shared_path("tools", "make_chain.py")
-    path = folder / "chain.dat"
-    subprocess.run([sys.executable, str(tool), str(path), *options], check=True, stdout=subprocess.DEVNULL)
-    return path
+
+    def make(folder: Path) -> None:
+        command = [sys.executable, str(tool), str(folder / "chain.dat"), *options]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    return made_once(factory, "-".join(["generated", *(option.strip("-") for option in options)]), make) / "chain.dat"

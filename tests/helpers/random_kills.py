@@ -28,7 +28,7 @@ from helpers.node_database import on_server
 
 SEED_VARIABLE = "CLARION_KILL_SEED"
 COUNT_VARIABLE = "CLARION_KILLS"
-DEFAULT_KILLS = 3
+DEFAULT_KILLS = 2
 KINDS = ("sqlite", "postgresql")
 END_TIMEOUT_S = 20
 RUN_TIMEOUT_S = 120
@@ -90,12 +90,13 @@ class Home:
         """Return a reader of the database. Raises ConfigError while there is none."""
         return ChainReader(self.url, self.folder / "regtest", select_params("regtest"))
 
-    def facts(self) -> dict[str, object]:
+    def facts(self) -> dict[str, str]:
         """Start a node, let it check every block and its undo data, and return what the chain led to."""
         with Node(self.folder, "-par=1", *self.options) as node:
             assert node.rpc("verifychain", 3, 0) is True
             coins = node.rpc("gettxoutsetinfo", "hash_serialized_3")
-        return {name: coins[name] for name in ("height", "bestblock", "txouts", "total_amount", "hash_serialized_3")}
+        names = ("height", "bestblock", "txouts", "total_amount", "hash_serialized_3")
+        return {name: str(coins[name]) for name in names}
 
 
 @contextmanager

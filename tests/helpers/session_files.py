@@ -15,16 +15,15 @@ WORKER_VARIABLE = "PYTEST_XDIST_WORKER"
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """Return the folder `name` of this run, which `make` has filled. Nobody may change what is in it."""
+    """Return the folder `name` of this run, which `make` has filled. Tests must leave it as it is."""
     base = factory.getbasetemp()
     shared = base.parent if WORKER_VARIABLE in os.environ else base
-    folder = shared / f"made-{name}"
+    folder, done = shared / f"made-{name}", shared / f"made-{name}.done"
     with (shared / f"made-{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            part = shared / f"made-{name}.part"
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir()
-            make(part)
-            part.rename(folder)
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            done.touch()
     return folder

@@ -8,11 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.primitives.transaction import Transaction, TxOut
 from helpers import chain_builder as build
 from helpers.blk_files import join_blocks, split_blocks
 from helpers.chain_builder import Built
+from helpers.session_files import made_once
 from helpers.signing import sha256d
 from helpers.world import KEY, Spendable, spend
 
@@ -83,8 +86,12 @@ class Zigzag:
                 yield "+", block_hash
 
 
-def make_zigzag(folder: Path) -> None:
-    """Write the files of a `Zigzag`, the same ones every time."""
+def make_zigzag(factory: pytest.TempPathFactory) -> Zigzag:
+    """Return the blocks, the same ones every time; their files are written once in a run."""
+    return Zigzag(made_once(factory, "zigzag", _write))
+
+
+def _write(folder: Path) -> None:
     maker = _Maker(random.Random(SEED))
     maker.make()
     join_blocks(folder / "blocks.dat", MAGIC, [_raw(built) for built in maker.blocks])
