@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.bench_load import run_load, run_stages
@@ -77,12 +77,16 @@ def main() -> None:
     parser.add_argument(
         "--work", type=Path, help="folder for chains, tables and results, kept; default: a temporary one"
     )
+    parser.add_argument("--blocks", type=int, help="full blocks in the chain file, instead of 20, or 60 with --full")
     parser.add_argument("--out", type=Path, help="where the report is written; default: printed only")
     chosen = parser.parse_args()
     work = chosen.work or Path(tempfile.mkdtemp(prefix="clarion-bench-"))
     work.mkdir(parents=True, exist_ok=True)
     try:
-        measure(FULL if chosen.full else SMALL, work, set(filter(None, chosen.only.split(","))))
+        sizes = FULL if chosen.full else SMALL
+        if chosen.blocks:
+            sizes = replace(sizes, blocks=chosen.blocks)
+        measure(sizes, work, set(filter(None, chosen.only.split(","))))
         if chosen.out:
             chosen.out.parent.mkdir(parents=True, exist_ok=True)
             write(chosen.out, work, "make bench FULL=1" if chosen.full else "make bench")
