@@ -6,12 +6,13 @@ runs, and who is left of a killed node. Never: what a node does meanwhile.
 
 import os
 import random
+import re
 import secrets
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,8 @@ DEFAULT_KILLS = 2
 KINDS = ("sqlite", "postgresql")
 END_TIMEOUT_S = 20
 RUN_TIMEOUT_S = 120
+
+_RECOVERY = re.compile(r"Recovering coins from height (\d+) over (\d+) to the tip")
 
 
 class Moments:
@@ -86,6 +89,12 @@ class Home:
         """Return what the processes have printed."""
         return (self.folder / "output.txt").read_text(errors="replace")
 
+    def describe_recoveries(self) -> str:
+        """Return how often coins lay behind the tip at a start, and how often on a branch that had been left."""
+        log = self.folder / "regtest" / "debug.log"
+        found = _RECOVERY.findall(log.read_text(errors="replace")) if log.exists() else []
+        return f"{len(found)} recoveries of coins, {sum(at != fork for at, fork in found)} of them from a left branch"
+
     def reader(self) -> ChainReader:
         """Return a reader of the database. Raises ConfigError while there is none."""
         return ChainReader(self.url, self.folder / "regtest", select_params("regtest"))
@@ -106,11 +115,10 @@ def make_home(kind: str, folder: Path) -> Iterator[Home]:
         pytest.skip("nodes under test use a server")
     folder.mkdir()
     try:
-        if kind == "sqlite":
-            yield Home(folder, None)
-        else:
-            with postgres_schema() as url:
-                yield Home(folder, url)
+        with nullcontext() if kind == "sqlite" else postgres_schema() as url:
+            home = Home(folder, url)
+            yield home
+            print(home.describe_recoveries())
     finally:
         shutil.rmtree(folder)
 
