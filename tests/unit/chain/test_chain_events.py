@@ -106,3 +106,25 @@ def test_two_branches_whose_scripts_fail_leave_the_tip_untold(tmp_path: Path) ->
     node.manager.commit()
     # Both come before the tip, having arrived first; it is back in the end, so no tip has changed.
     assert node.story([*base, *failing, tip], after=seen) == ["-103", "+103"]
+
+
+def test_a_tip_that_is_left_for_branches_that_fail_and_found_again_is_not_told(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path)
+    base = make_chain(genesis(), 101, script=OP_FALSE)
+    outpoint, output = base[0].coinbase_output()
+    wrong = Transaction(2, [TxIn(outpoint)], [TxOut(output.value, OP_FALSE)])
+    long = make_block(base[-1], [wrong], extra_nonce=1)
+    longer = make_block(long)
+    short = make_block(base[-1], [wrong], extra_nonce=2)
+    tips = make_chain(base[-1], 3, extra_nonce=3)
+    node.submit(*base)
+    assert long.block is not None
+    node.manager.process_new_headers([long.block.header])
+    node.submit(longer, short, long, *tips)
+    base_entry, second = node.manager.state.index.get(base[-1].hash), node.manager.state.index.get(tips[1].hash)
+    assert base_entry is not None
+    assert second is not None
+    node.manager.reconsider_block(base_entry)  # the failed branches have less work than the tip: nothing is tried yet
+    seen = node.rows()[-1].seq
+    node.manager.invalidate_block(second)
+    assert node.story(tips, after=seen) == ["-2", "-1", "=0", "-0", "+0"]
