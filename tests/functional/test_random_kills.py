@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from clarion.node.events.row import EventKind, EventRow
+from helpers import impatient_node
 from helpers.chain_builder import GENESIS_HASH
 from helpers.node import Node, RpcFailure, Subscriber
 from helpers.node_database import on_server
@@ -124,6 +125,7 @@ def test_reorganisations(zigzag: Zigzag, good: set[bytes], undisturbed: Undistur
     with make_home(kind, tmp_path / "home") as home, ExitStack() as stack:
         home.run("import", str(zigzag.base_path), SMALL_CACHE, "-par=1")
         node = Node(home.folder, SMALL_CACHE, *home.options, topics=["hashblock"])
+        node.program = impatient_node.program()
         subscriber = Subscriber(node.zmq_address, ["hashblock"])
         stack.callback(subscriber.close)
         calls = Calls(zigzag)
@@ -135,8 +137,10 @@ def test_reorganisations(zigzag: Zigzag, good: set[bytes], undisturbed: Undistur
             assert node.process is not None
             assert_nobody_left(node.process)
             logged = {row.block_hash for row in history if row.kind is EventKind.BLOCK_CONNECTED}
-            assert {body[::-1] for _, body, _ in subscriber.drain(0.05)} <= logged, "told, but not in the log"
+            told = [body[::-1] for _, body, _ in subscriber.drain(0.05)]
+            assert logged.issuperset(told), "told, but not in the log"
             calls.assert_kept(home)
+            print(f"killed after {calls.done} calls, {len(history)} rows, and {len(told)} tips told")
         with node:
             calls.finish(node)
             assert node.rpc("getbestblockhash") == zigzag.tip.hash_hex
@@ -150,6 +154,7 @@ class Calls:
     def __init__(self, zigzag: Zigzag) -> None:
         self._zigzag = zigzag
         self._acknowledged: list[Told] = []
+        self.done = 0
         self._calls = self._all()
         self._next: tuple[str, Told] = next(self._calls)
 
@@ -188,6 +193,7 @@ class Calls:
         if method == "submitblock":
             self._acknowledged.append(told)
         self._next = next(self._calls)
+        self.done += 1
 
     def assert_kept(self, home: Home) -> None:
         """Raise AssertionError if a block is not stored that the node has answered for."""

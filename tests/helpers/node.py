@@ -76,6 +76,7 @@ class Node:
         self.rpc_port = free_port()
         self.zmq_address = f"tcp://127.0.0.1:{free_port()}"
         self.process: subprocess.Popen[bytes] | None = None
+        self.program = program()
         self.output = datadir / "output.txt"
         self._options = [*options, *(f"-zmqpub{topic}={self.zmq_address}" for topic in topics)]
 
@@ -109,8 +110,9 @@ class Node:
         ]
         with self.output.open("ab") as sink:
             # A session of its own: Ctrl-C for the tests must not reach the node.
+            command = [*self.program, *with_database(arguments)]
             self.process = subprocess.Popen(
-                command_line(*arguments), stdout=sink, stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True
+                command, stdout=sink, stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True
             )
         return self.process
 

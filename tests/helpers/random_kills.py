@@ -23,8 +23,9 @@ from clarion.node.events.row import EventKind, EventRow
 from clarion.node.params.chain_params import select_params
 from clarion.node.storage import block_status
 from clarion.node.storage.chain_reader import ChainReader
+from helpers import impatient_node
 from helpers.databases import postgres_schema
-from helpers.node import Node, command_line, process_ids_of_session
+from helpers.node import Node, process_ids_of_session
 from helpers.node_database import on_server
 
 SEED_VARIABLE = "CLARION_KILL_SEED"
@@ -73,8 +74,8 @@ class Home:
         return [] if self.url is None else [f"-database={self.url}"]
 
     def spawn(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start `clarion` with these arguments here, in a session of its own."""
-        command = command_line(*arguments, "-regtest", f"-datadir={self.folder}", *self.options)
+        """Start `clarion`, an impatient one, with these arguments here, in a session of its own."""
+        command = [*impatient_node.program(), *arguments, "-regtest", f"-datadir={self.folder}", *self.options]
         with (self.folder / "output.txt").open("ab") as sink:
             return subprocess.Popen(command, stdout=sink, stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True)
 
