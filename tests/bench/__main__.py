@@ -20,7 +20,7 @@ from bench.bench_spend import run_spend
 from bench.bench_tip import run_tip
 from bench.chain_file import make_chain_file
 from bench.coins_table import copy_of, filled_folder
-from bench.report import Report, machine, today, versions
+from bench.report import Report, load_average, machine, today, versions
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("node", "scripts", "load", "stages", "tip", "spend", "coins", "headers")
@@ -36,9 +36,9 @@ Written by `{command}`; not to be edited by hand (the notes at the end are kept 
 | machine | {machine} |
 | versions | {versions} |
 
-The numbers hold for this machine at that time. Each section begins with the load average (1, 5, 15 minutes) that it
-started at: where that exceeds what a benchmark causes by itself, others used the cores too, wall times are as much
-longer, and CPU times and ratios say more. Compare numbers of one section with each other, not with another day's.
+The numbers hold for this machine at that time. Each section tells the load average (1, 5, 15 minutes) that it
+began and ended at: where that exceeds what a benchmark causes by itself, others used the cores too, wall times are as
+much longer, and CPU times and ratios say more. Compare numbers of one section with each other, not with another day's.
 """
 
 
@@ -129,6 +129,7 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
         if not only or name in only:
             report = Report()
             calls[name](report)
+            report.text(f"Load average at its end: {load_average()}.")
             (work / f"result-{name}.md").write_text(str(report))
 
 

@@ -58,7 +58,8 @@ def load(command: list[str], datadir: Path, port: int, height: int) -> Loaded:
         node = _memory_mib(process.pid, "VmHWM")
         _answer(datadir / "regtest" / ".cookie", port, "stop")
         # Its own time and that of the children that it waited for.
-        used = os.wait4(process.pid, 0)[2]
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
     except BaseException:
         process.kill()
         process.wait()
