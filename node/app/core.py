@@ -48,7 +48,7 @@ def chain_options(config: Config, params: ChainParams) -> ChainOptions:
 
 
 class NodeCore:
-    """A running chain whose events are told. Use as a context manager, or call `start` and `stop`."""
+    """A running chain whose events are told. Call `start` once, then `stop`, which is also right after a failed start."""
 
     def __init__(
         self,

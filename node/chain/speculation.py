@@ -104,7 +104,8 @@ class Speculation:
             while self._blocks:
                 block = self._blocks.pop()
                 state.coins.disconnect(disconnect_block(block.delta.block, block.delta.spent, block.delta.height))
-                assert state.active.pop() is block.entry
+                popped = state.active.pop()
+                assert popped is block.entry
                 if block.outcome is not None and block is not failed:
                     # Had the check been waited for, this block would have come to an invalid parent.
                     block.outcome.judge(block.entry.hash, BlockInvalid("bad-prevblk"))
