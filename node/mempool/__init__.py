@@ -1,0 +1,1 @@
+"""The memory pool: unconfirmed transactions, what policy demands of them, and what leaves first."""
