@@ -33,6 +33,12 @@ async def read_body(receive: Receive, limit: int) -> bytes | None:
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
+async def wait_for_leave(receive: Receive) -> None:
+    """Return when the client has closed the connection; the request's body has been read."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 async def send_answer(
     send: Send, status: int, body: bytes = b"", content_type: bytes = DEFAULT_TYPE, extra: Headers | None = None
 ) -> None:

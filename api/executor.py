@@ -5,6 +5,7 @@ Owns: the warm-up question, the choice of thread, and what becomes of exceptions
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
@@ -37,8 +38,13 @@ class Executor:
             raise RpcError(RpcCode.IN_WARMUP, status["message"])
         self._ready = True
 
-    async def execute(self, name: str, params: registry.Params) -> Any:
-        """Return the result of method `name`, ready for orjson. Raises RpcError."""
+    async def execute(
+        self, name: str, params: registry.Params, left: Callable[[], Awaitable[None]] | None = None
+    ) -> Any:
+        """Return the result of method `name`, ready for orjson. Raises RpcError.
+
+        `left` returns when the client has left; it is asked only for calls that may wait for ever.
+        """
         await self.check_ready()
         method = registry.find(name)
         if method is None:
@@ -48,7 +54,10 @@ class Executor:
         try:
             values = registry.bind(method, params)
             if method.where is registry.NODE:
-                return orjson.Fragment(await self.context.node.call(name, values))
+                call = self.context.node.call(name, values)
+                if method.waits and left is not None:
+                    return orjson.Fragment(await _unless_left(call, left()))
+                return orjson.Fragment(await call)
             if method.heavy:
                 return orjson.Fragment(await self.run_in_thread(_encoded, method.handler, self.context, *values))
             return method.handler(self.context, *values)
@@ -65,6 +74,19 @@ class Executor:
         """Let running methods finish and close the database."""
         self._pool.shutdown()
         self.context.close()
+
+
+async def _unless_left(call: Awaitable[bytes], left: Awaitable[None]) -> bytes:
+    """Return the answer of `call`; once `left` has come true it is cancelled, and RpcError -9 raised to nobody."""
+    answer, gone = asyncio.ensure_future(call), asyncio.ensure_future(left)
+    try:
+        await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
+        if answer.done():
+            return answer.result()
+        raise RpcError(RpcCode.CLIENT_NOT_CONNECTED, "The client has left")
+    finally:
+        answer.cancel()
+        gone.cancel()
 
 
 def _encoded(handler: Any, *args: Any) -> bytes:

@@ -143,7 +143,7 @@ def encode(reply: Any) -> bytes:
 
 def _plain(value: Any) -> Any:
     assert isinstance(value, orjson.Fragment)
-    return json.loads(value.contents)
+    return orjson.loads(orjson.dumps(value))
 
 
 def _failure(request: _Request, error: RpcError) -> Reply:

@@ -6,8 +6,8 @@ Owns: the wire messages and the matching of answers to calls. Never: which metho
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import zmq.asyncio
 
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.node_methods import NodeMethods, as_rpc_error
+from clarion.api.rpc.waiting import Waiting
 from clarion.node.errors import RpcError
 
 
@@ -71,6 +72,11 @@ class ControlLink:
         try:
             await self._socket.send_multipart([call_id, self._encoder.encode(Call(method, list(params)))])
             answer = await waiting
+        except asyncio.CancelledError:
+            # The client has left: the node need not wait for what he asked for.
+            if self._receiver is not None:
+                self._socket.send(call_id)
+            raise
         finally:
             self._waiting.pop(call_id, None)
         if answer.result is None:
@@ -120,6 +126,14 @@ def _not_connected(message: str) -> RpcError:
     return RpcError(RpcCode.CLIENT_NOT_CONNECTED, message)
 
 
+def _give_up(running: "Future[bytes | Waiting]") -> None:
+    """End the waiting of a call that nobody wants the answer of."""
+    if not running.cancelled() and running.exception() is None:
+        result = running.result()
+        if isinstance(result, Waiting):
+            result.ready.cancel()
+
+
 class DirectLink:
     """Runs NODE methods in this process, on threads of its own so that the event loop goes on."""
 
@@ -131,8 +145,22 @@ class DirectLink:
         """Nothing to open."""
 
     async def call(self, method: str, params: Sequence[Any]) -> bytes:
-        """Run a NODE method and return its result as JSON. Raises RpcError."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self.call_raw, method, params)
+        """Run a NODE method and return its result as JSON. Raises RpcError. A call that waits keeps no thread busy."""
+        result = await self._in_pool(method, self._methods.start, method, params)
+        while isinstance(result, Waiting):
+            await asyncio.wrap_future(result.ready)
+            result = await self._in_pool(method, self._methods.resume, result)
+        return result
+
+    async def _in_pool(self, method: str, step: Callable[..., bytes | Waiting], *args: Any) -> bytes | Waiting:
+        running = self._pool.submit(step, *args)
+        try:
+            return await asyncio.wrap_future(running)
+        except asyncio.CancelledError:
+            running.add_done_callback(_give_up)
+            raise
+        except Exception as error:
+            raise as_rpc_error(error, method) from None
 
     def call_blocking(self, method: str, params: Sequence[Any]) -> Any:
         """Run a NODE method on the calling thread and return the decoded result."""

@@ -5,9 +5,10 @@ Owns: HTTP's side of a call. Never: what the body means (`jsonrpc`), methods.
 
 import asyncio
 import logging
+from functools import partial
 
 from clarion.api import jsonrpc
-from clarion.api.asgi import Receive, Scope, Send, header, read_body, send_answer
+from clarion.api.asgi import Receive, Scope, Send, header, read_body, send_answer, wait_for_leave
 from clarion.api.auth import Authenticator
 from clarion.api.executor import Executor
 from clarion.api.settings import ApiSettings
@@ -47,7 +48,8 @@ class RpcEndpoint:
         if body is None:
             await send_answer(send, 413)
             return
-        reply = await jsonrpc.answer(body, user, self._settings.whitelist, self._executor.execute)
+        execute = partial(self._executor.execute, left=partial(wait_for_leave, receive))
+        reply = await jsonrpc.answer(body, user, self._settings.whitelist, execute)
         if reply.body is None:
             await send_answer(send, reply.status)
         else:

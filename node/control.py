@@ -1,24 +1,31 @@
 """The control channel, node's side: API workers ask, the node answers.
 
-Owns: the ROUTER socket, its path, and the threads that run the calls. Never: what the methods do.
+Owns: the ROUTER socket, its path, the threads that run the calls, and the calls that wait without one. Never: what the
+methods do.
 
 One message is [caller, 8 bytes of call id, msgpack]; a call is `[method, params]`, an answer `[result, code, message]`
-where `result` is JSON text and None in an error.
+where `result` is JSON text and None in an error. A call id alone takes a call back: nobody wants its answer any more.
 """
 
+import contextlib
 import logging
 import os
 import queue
 import tempfile
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import zmq
 
 from clarion.api.node_link import Answer, Call
 from clarion.api.rpc.node_methods import NodeMethods, as_rpc_error
+from clarion.api.rpc.waiting import Waiting
 
 _log = logging.getLogger("clarion.control")
 
@@ -37,6 +44,18 @@ def control_path(chain_dir: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix="clarion-")) / "control.sock"
 
 
+@dataclass(slots=True, eq=False)
+class _OpenCall:
+    """A call that has no answer yet."""
+
+    caller: bytes
+    call_id: bytes
+    method: str = "?"
+    ready: "Future[Any] | None" = None
+    """What it waits for, without a thread."""
+    taken_back: bool = False
+
+
 class ControlServer:
     """Serves NODE methods on a unix socket. `start` and `stop` are called once each, by the same thread."""
 
@@ -45,6 +64,7 @@ class ControlServer:
         self._methods = methods
         self._threads = threads
         self._answers: queue.SimpleQueue[list[bytes] | None] = queue.SimpleQueue()
+        self._open: dict[tuple[bytes, bytes], _OpenCall] = {}
         self._decoder = msgspec.msgpack.Decoder(Call)
         self._encoder = msgspec.msgpack.Encoder()
         self._thread: threading.Thread | None = None
@@ -118,22 +138,56 @@ class ControlServer:
                 frames = self._socket.recv_multipart(zmq.DONTWAIT)
             except zmq.Again:
                 return
-            if len(frames) != 3:
+            if len(frames) == 2:
+                self._take_back(frames[0], frames[1])
+            elif len(frames) == 3:
+                caller, call_id, payload = frames
+                call = self._open[caller, call_id] = _OpenCall(caller, call_id)
+                self._in_pool(call, partial(self._begin, call, payload))
+            else:
                 _log.warning("control channel: a message of %d parts is ignored", len(frames))
-                continue
-            try:
-                self._pool.submit(self._answer, frames)
-            except RuntimeError:
-                return  # The pool is shut down: the node stops and the workers with it.
 
-    def _answer(self, frames: list[bytes]) -> None:
-        caller, call_id, payload = frames
-        method = "?"
+    def _take_back(self, caller: bytes, call_id: bytes) -> None:
+        call = self._open.get((caller, call_id))
+        if call is not None:
+            call.taken_back = True
+            if call.ready is not None:
+                call.ready.cancel()
+
+    def _in_pool(self, call: _OpenCall, step: Callable[[], bytes | Waiting]) -> None:
+        # A pool that is shut down takes nothing: the node stops, and the workers with it.
+        with contextlib.suppress(RuntimeError):
+            self._pool.submit(self._run, call, step)
+
+    def _begin(self, call: _OpenCall, payload: bytes) -> bytes | Waiting:
+        asked = self._decoder.decode(payload)
+        call.method = asked.method
+        return self._methods.start(asked.method, asked.params)
+
+    def _run(self, call: _OpenCall, step: Callable[[], bytes | Waiting]) -> None:
         try:
-            call = self._decoder.decode(payload)
-            method = call.method
-            answer = Answer(self._methods.run(call.method, call.params))
+            result = step()
         except Exception as error:
-            told = as_rpc_error(error, method)
-            answer = Answer(None, told.code, told.message)
-        self._send_later([caller, call_id, self._encoder.encode(answer)])
+            told = as_rpc_error(error, call.method)
+            self._answer(call, Answer(None, told.code, told.message))
+        else:
+            if isinstance(result, Waiting):
+                self._wait(call, result)
+            else:
+                self._answer(call, Answer(result))
+
+    def _wait(self, call: _OpenCall, waiting: Waiting) -> None:
+        call.ready = waiting.ready
+        if call.taken_back:
+            waiting.ready.cancel()
+        waiting.ready.add_done_callback(lambda _: self._go_on(call, waiting))
+
+    def _go_on(self, call: _OpenCall, waiting: Waiting) -> None:
+        if waiting.ready.cancelled():
+            self._open.pop((call.caller, call.call_id), None)
+        else:
+            self._in_pool(call, partial(self._methods.resume, waiting))
+
+    def _answer(self, call: _OpenCall, answer: Answer) -> None:
+        self._open.pop((call.caller, call.call_id), None)
+        self._send_later([call.caller, call.call_id, self._encoder.encode(answer)])

@@ -14,6 +14,7 @@ import orjson
 
 from clarion.api.rpc import registry
 from clarion.api.rpc.errors import RpcCode
+from clarion.api.rpc.waiting import Waiting
 from clarion.node.errors import RpcError
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ class NodeMethods:
         """Start to answer: the node is ready."""
         self._context = context
 
-    def run(self, name: str, params: Sequence[Any]) -> bytes:
-        """Return the JSON result of method `name`. Raises RpcError; any other exception becomes one."""
+    def start(self, name: str, params: Sequence[Any]) -> bytes | Waiting:
+        """Return the JSON result of method `name`, or what to wait for. Raises RpcError and whatever the method does."""
         if name == "_status":
             return orjson.dumps({"ready": self._context is not None, "message": self._message})
         context = self._context
@@ -70,7 +71,23 @@ class NodeMethods:
         method = registry.find_internal(name)
         if method is None or method.where is not registry.NODE:
             raise RpcError(RpcCode.METHOD_NOT_FOUND, "Method not found")
-        return encode(method.handler(context, *params))
+        return _result(method.handler(context, *params))
+
+    def resume(self, waiting: Waiting) -> bytes | Waiting:
+        """Return the JSON result of a call whose `ready` is resolved, or what it has to wait for now."""
+        return _result(waiting.answer())
+
+    def run(self, name: str, params: Sequence[Any]) -> bytes:
+        """Do the same from beginning to end, on the calling thread."""
+        result = self.start(name, params)
+        while isinstance(result, Waiting):
+            result.ready.result()
+            result = self.resume(result)
+        return result
+
+
+def _result(result: Any) -> bytes | Waiting:
+    return result if isinstance(result, Waiting) else encode(result)
 
 
 def encode(result: Any) -> bytes:

@@ -33,7 +33,8 @@ class Method:
     """One RPC method. `handler` takes the context of its process and one value per argument (None where omitted).
 
     `heavy` methods run in a thread of the API process, so that small answers are not delayed. `internal` methods are
-    the API's own questions to the node: clients can't call them.
+    the API's own questions to the node: clients can't call them. `waits` methods may take for ever: they are given up
+    when the client leaves.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Method:
     heavy: bool
     internal: bool
     variadic: bool
+    waits: bool
     handler: Callable[..., Any]
 
 
@@ -65,6 +67,7 @@ def rpc_method(
     heavy: bool = False,
     internal: bool = False,
     variadic: bool = False,
+    waits: bool = False,
 ) -> Callable[[_Handler], _Handler]:
     """Register the decorated function as RPC method `name`.
 
@@ -85,6 +88,7 @@ def rpc_method(
             heavy,
             internal,
             variadic,
+            waits,
             handler,
         )
         return handler

@@ -63,6 +63,8 @@ class Node:
             core.start(self._say)
             self._become_ready(core)
             stack.callback(self._load_in_background(core).join)
+            # Comes first: requests that wait for a block are answered before their threads and connections end.
+            stack.callback(core.manager.tip_watch.stop)
             self._stop.wait()
             logger.info("Shutdown: In progress...")
             self._stop.set()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.state import ChainState
 from clarion.node.chain.stores import ChainStores
+from clarion.node.chain.tip_watch import TipWatch
 from clarion.node.events.row import EventKind, EventRow, tip_body
 from clarion.node.primitives.ids import NULL_HASH, BlockHash
 from clarion.node.storage.rows import ChainCommit
@@ -37,6 +38,7 @@ class Journal:
         self._flushed = True
         self.on_commit: Callable[[int], None] = lambda seq: None
         """Called after each durable commit with the last sequence number, without the chain lock."""
+        self.tip_watch = TipWatch()
 
     def reset(self) -> None:
         """Take the present chain as committed: used once it has been loaded."""
@@ -118,6 +120,7 @@ class Journal:
             state.told_tip = state.active.tip
         if moved:
             self._flushed = False
+            self.tip_watch.tip_moved()
             self.on_commit(seq)
             if not state.initial_download or state.coins.size_bytes > state.options.cache_bytes:
                 self.flush()

@@ -20,6 +20,7 @@ from clarion.node.chain.rebuild import Rebuild
 from clarion.node.chain.recovery import Recovery
 from clarion.node.chain.state import ChainOptions, ChainState, ScriptChecker
 from clarion.node.chain.stores import ChainStores
+from clarion.node.chain.tip_watch import TipWatch
 from clarion.node.chain.verdicts import Verdicts
 from clarion.node.consensus.block_check import check_block
 from clarion.node.errors import BlockInvalid
@@ -146,6 +147,11 @@ class ChainManager:
     def view(self) -> ChainView:
         """The chain as of the last commit. Look at it under the chain lock together with the index."""
         return ChainView(self.tip)
+
+    @property
+    def tip_watch(self) -> TipWatch:
+        """Tells when `tip` has moved."""
+        return self.journal.tip_watch
 
     @property
     def initial_download(self) -> bool:

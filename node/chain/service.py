@@ -58,12 +58,13 @@ class ChainService:
         return future
 
     def stop(self) -> None:
-        """Finish the queued jobs, commit, flush and end the thread."""
+        """Finish the queued jobs, commit, flush and end the thread. Nobody waits for a tip any longer."""
         with self._taken:
             self._closed = True
             self._jobs.put(None)
         if self._thread.is_alive():
             self._thread.join()
+        self.manager.tip_watch.stop()
 
     def wait_for_room(self, limit: int) -> None:
         """Wait until fewer than `limit` jobs are queued, so that a fast feeder does not fill the memory."""
@@ -141,4 +142,5 @@ class ChainService:
         for future in waiting:
             if not future.done():
                 future.set_exception(error)
+        self.manager.tip_watch.stop()
         self._on_fatal(error)

@@ -3,44 +3,70 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from clarion.api.node_link import ControlLink
+from clarion.api.node_link import ControlLink, DirectLink
 from clarion.api.rpc.node_methods import NodeMethods
+from clarion.api.rpc.waiting import Waiting
 from clarion.node.control import MAX_SOCKET_PATH_BYTES, ControlServer, control_path
 from clarion.node.errors import RpcError
 
 
 class FakeMethods(NodeMethods):
-    """Answers with its parameters; `wait` returns when `go` is called."""
+    """Answers with its parameters; `wait` returns when `go` is called, `later` holds no thread until then."""
 
     def __init__(self) -> None:
         super().__init__()
         self.gate = threading.Event()
+        self.later: list[Future[None]] = []
+        self.asked = threading.Event()
+        self.given_up = threading.Event()
 
-    def run(self, name: str, params: Any) -> bytes:
+    def start(self, name: str, params: Any) -> bytes | Waiting:
         if name == "wait":
             assert self.gate.wait(10)
         elif name == "go":
             self.gate.set()
+            for future in self.later:
+                future.set_result(None)
+        elif name == "later":
+            return self._wait(*params)
         elif name == "fail":
             raise RpcError(-5, "no")
         elif name == "break":
             raise ZeroDivisionError("oops")
         elif name == "_status":
-            return super().run(name, params)
+            return super().start(name, params)
         return orjson.dumps([name, list(params)])
+
+    def _wait(self, times: int) -> Waiting:
+        """Wait for `go`, then `times` more moments."""
+        future: Future[None] = Future()
+        future.add_done_callback(lambda _: self.given_up.set() if future.cancelled() else None)
+        if self.gate.is_set():
+            future.set_result(None)
+        else:
+            self.later.append(future)
+        self.asked.set()
+        return Waiting(future, lambda: self._wait(times - 1) if times else ["later", times])
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Iterator[Path]:
+def methods() -> FakeMethods:
+    """Return what the server calls."""
+    return FakeMethods()
+
+
+@pytest.fixture
+def path(tmp_path: Path, methods: FakeMethods) -> Iterator[Path]:
     """Return the path of a running server's socket."""
     path = control_path(tmp_path)
-    server = ControlServer(path, FakeMethods(), threads=2)
+    server = ControlServer(path, methods, threads=2)
     server.start()
     yield path
     server.stop()
@@ -68,6 +94,49 @@ def test_errors(path: Path) -> None:
 
 def test_a_waiting_call_does_not_delay_others(path: Path) -> None:
     assert asyncio.run(ask(path, ("wait", []), ("go", []))) == [b'["wait",[]]', b'["go",[]]']
+
+
+def test_calls_that_wait_keep_no_thread_busy(path: Path) -> None:
+    many: list[tuple[str, list[Any]]] = [("later", [2])] * 20
+    assert asyncio.run(ask(path, *many, ("go", []))) == [b'["later",0]'] * 20 + [b'["go",[]]']
+
+
+def test_waiting_ends_when_the_caller_gives_up(path: Path, methods: FakeMethods) -> None:
+    async def main() -> None:
+        link = ControlLink(path)
+        link.connect()
+        call = asyncio.create_task(link.call("later", [0]))
+        assert await asyncio.to_thread(methods.asked.wait, 10)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        assert await asyncio.to_thread(methods.given_up.wait, 10)
+        await link.close()
+
+    asyncio.run(main())
+
+
+def test_a_call_that_waits_runs_to_its_end_on_one_thread_too(methods: FakeMethods) -> None:
+    methods.gate.set()
+    assert methods.run("later", [3]) == b'["later",0]'
+
+
+@pytest.mark.parametrize("gives_up", [False, True])
+def test_the_direct_link_waits_without_a_thread(methods: FakeMethods, gives_up: bool) -> None:
+    async def main() -> list[Any]:
+        link = DirectLink(methods, threads=1)
+        call = asyncio.create_task(link.call("later", [1]))
+        assert await asyncio.to_thread(methods.asked.wait, 10)
+        if gives_up:
+            call.cancel()
+        else:
+            await link.call("go", [])
+        answers = await asyncio.gather(call, return_exceptions=True)
+        await link.close()
+        return answers
+
+    answer = asyncio.run(main())[0]
+    assert methods.given_up.is_set() == gives_up == isinstance(answer, asyncio.CancelledError)
+    assert gives_up or answer == b'["later",0]'
 
 
 def test_blocking_call_from_a_thread(path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from typing import Any
 
+import orjson
 import pytest
 
 from clarion.api import jsonrpc
@@ -24,6 +25,16 @@ def ask(body: object, whitelist: Whitelist | None = None) -> tuple[int, Any]:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     reply = asyncio.run(jsonrpc.answer(content, "user", whitelist or Whitelist(), execute))
     return reply.status, None if reply.body is None else json.loads(reply.body)
+
+
+def test_answers_of_the_node_reach_callers_with_strange_ids() -> None:
+    async def encoded(method: str, params: Params) -> Any:
+        return orjson.Fragment(b'{"a":1}')
+
+    body = b'{"method":"x","id":"\xff"}'
+    reply = asyncio.run(jsonrpc.answer(body, "user", Whitelist(), encoded))
+    assert reply.status == 200
+    assert json.loads(reply.body or b"")["result"] == {"a": 1}
 
 
 OK: Any = {"method": "echo", "params": [1], "id": 7}
