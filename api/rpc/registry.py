@@ -47,8 +47,8 @@ class Method:
     heavy: bool
     internal: bool
     variadic: bool
-    waits: bool
     handler: Callable[..., Any]
+    waits: bool = False
 
 
 _TABLE: dict[str, Method] = {}
@@ -88,8 +88,8 @@ def rpc_method(
             heavy,
             internal,
             variadic,
-            waits,
             handler,
+            waits,
         )
         return handler
 
