@@ -143,7 +143,28 @@ class Activation:
             raise _TakenBack
         while state.active.height >= 0 and state.active.tip is not fork:
             self._connector.disconnect_tip()
-        height = fork.height if fork is not None else -1
+        # The pool follows what is settled; while it holds anything, it must not fall behind.
+        ahead = MAX_UNSETTLED if extends and state.initial_download and state.pool.idle else 0
+        valid = self._connect_towards(best, old, ahead, block, outcome)
+        if old is not None and fork is not old:
+            state.pool.reorganised(readmit=True)
+        state.pool.check()
+        return valid
+
+    def _connect_towards(
+        self,
+        best: BlockIndexEntry,
+        old: BlockIndexEntry | None,
+        ahead: int,
+        block: Block | None,
+        outcome: BlockOutcome | None,
+    ) -> bool:
+        """Connect blocks up to `best` or until the tip is better than `old`; False if one is invalid.
+
+        At most `ahead` of them may be unsettled.
+        """
+        state = self._state
+        height = state.active.height
         while height != best.height:
             target = min(height + CONNECT_AHEAD, best.height)
             path = []
@@ -156,7 +177,7 @@ class Activation:
                 if not self._try_connect(entry, path[0], block, outcome):
                     return False
                 # A branch must be known to be good before the chain it replaces is forgotten.
-                failed = self._first_failed(MAX_UNSETTLED if extends and state.initial_download else 0)
+                failed = self._first_failed(ahead)
                 if failed is entry:
                     with state.lock:
                         self._acceptance.invalid_chain_found(path[0])

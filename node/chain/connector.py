@@ -161,7 +161,8 @@ class Connector:
         entry = state.active.tip
         prev = entry.prev
         assert prev is not None, "genesis is never disconnected"
-        self.undo_coins(entry)
+        block = self.undo_coins(entry)
+        state.pool.block_disconnected(block)
         with state.lock:
             state.active.pop()
             state.update_initial_download()

@@ -91,6 +91,8 @@ class Speculation:
                 entry.status |= block_status.HAVE_UNDO
             entry.raise_validity(block_status.VALID_SCRIPTS)
             self._state.mark_dirty(entry)
+        # Not before: what the pool forgets for a block can't be brought back.
+        self._state.pool.block_connected(block.delta.block, entry.height)
         log_tip(entry, self._state.coins.size_bytes)
         if block.outcome is not None:
             block.outcome.judge(entry.hash, None)

@@ -16,6 +16,7 @@ from clarion.node.chain.candidates import Candidates, work_key
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.coins_cache import CoinsCache
 from clarion.node.chain.lock import ChainLock
+from clarion.node.chain.pool_link import NoPool, PoolLink
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import BlockHash
@@ -53,6 +54,7 @@ class ChainState:
     clock: Clock
     coins: CoinsCache
     lock: ChainLock = field(default_factory=ChainLock)
+    pool: PoolLink = field(default_factory=NoPool)
     index: BlockIndex = field(default_factory=BlockIndex)
     active: ActiveChain = field(init=False)
     candidates: Candidates = field(default_factory=Candidates)

@@ -14,6 +14,9 @@ from clarion.node.storage import block_status
 
 LOWEST_SEQUENCE_ID = -(2**31)
 
+MAX_READMITTED_BLOCKS = 10
+"""Of a deeper invalidation the other blocks' transactions don't come back to the pool: that would take too long."""
+
 
 class Verdicts:
     """Changes what the node thinks of a block because an operator says so."""
@@ -41,8 +44,11 @@ class Verdicts:
         state = self._state
         failed = entry
         start = state.active.tip
+        disconnected = 0
         while entry in state.active:
             failed = self._connector.disconnect_tip()
+            disconnected += 1
+            state.pool.reorganised(readmit=disconnected <= MAX_READMITTED_BLOCKS)
             with state.lock:
                 self._fail(failed)
                 state.candidates.add(state.active.tip)
