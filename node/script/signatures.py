@@ -1,4 +1,4 @@
-"""Signatures over secp256k1: the only file that touches libsecp256k1's raw interface.
+"""Signatures over secp256k1: with `signing/private_key` all that touches libsecp256k1's raw interface.
 
 Owns: parsing keys and signatures as consensus accepts them, and verifying. Never: what is signed, or policy.
 coincurve's own classes refuse high-S signatures, which consensus accepts, and know no lax DER; hence its raw module.

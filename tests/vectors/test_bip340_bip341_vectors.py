@@ -6,10 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from clarion.node.primitives.address import SecretKey
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.node.script.flags import STANDARD_SCRIPT_VERIFY_FLAGS
 from clarion.node.script.sighash import SIGHASH_DEFAULT, PrecomputedTxData, taproot_sighash
 from clarion.node.script.signatures import taproot_output_key, taproot_tweak, verify_schnorr
+from clarion.node.script.signing.creator import SignatureCreator
+from clarion.node.script.signing.producer import produce_signature
+from clarion.node.script.signing.provider import FlatSigningProvider, TaprootSpend
+from clarion.node.script.signing.signature_data import SignatureData
 from clarion.node.script.verify import verify_input
 from clarion.node.script.witness import tapbranch_hash, tapleaf_hash, taproot_merkle_root
 from helpers.counts import RecordCount
@@ -102,3 +107,21 @@ def test_bip341_key_path(shared_path: Callable[..., Path], record_count: RecordC
     record_count("bip-0341 keyPathSpending", len(spends) - len(wrong), len(spends))
     assert not wrong
     assert any(spending["given"]["hashType"] == SIGHASH_DEFAULT for spending, _, _ in spends)
+
+
+def test_bip341_key_path_signed_again(shared_path: Callable[..., Path], record_count: RecordCount) -> None:
+    spends = [spend for vector in _load(shared_path)["keyPathSpending"] for spend in _key_path_inputs(vector)]
+    passed = 0
+    for spending, tx, spent in spends:
+        given = spending["given"]
+        provider = FlatSigningProvider()
+        provider.add_secret(SecretKey(bytes.fromhex(given["internalPrivkey"]), True))
+        output = spent[given["txinIndex"]].script_pubkey
+        internal_key = bytes.fromhex(spending["intermediary"]["internalPubkey"])
+        provider.taproots[output[2:]] = TaprootSpend(internal_key, bytes.fromhex(given["merkleRoot"] or ""))
+        creator = SignatureCreator(PrecomputedTxData(tx, spent), given["txinIndex"], 0, given["hashType"])
+        data = SignatureData()
+        assert produce_signature(provider, creator, output, data)
+        passed += [item.hex() for item in data.witness] == spending["expected"]["witness"]
+    record_count("bip-0341 keyPathSpending, signed", passed, len(spends))
+    assert passed == len(spends)
