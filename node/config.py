@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clarion.node.errors import ConfigError
+from clarion.node.mempool.options import MempoolOptions
 from clarion.node.options.chain_choice import CHAINS
 from clarion.node.options.load import Loaded, load_settings
+from clarion.node.options.mempool_values import read_mempool_options
 from clarion.node.options.option import Option
 from clarion.node.options.prune_option import read_prune
 from clarion.node.options.reader import OptionReader
 from clarion.node.options.service_options import ZMQ_TOPICS
 from clarion.node.options.settings import Settings, Value
 from clarion.node.options.test_switches import read_test_switches
-from clarion.node.options.values import check_port, read_amount, read_hex256, read_text
+from clarion.node.options.validation_values import read_assume_valid, read_minimum_chainwork
+from clarion.node.options.values import check_port, read_amount, read_text
 from clarion.node.options.values import split_host_port as split_host_port
 from clarion.node.params.chain_params import (
     ChainParams,
@@ -88,6 +91,7 @@ class Config:
     test_switches: tuple[str, ...]
     """Values of -test: `bip94`, `addrman`, …"""
 
+    mempool: MempoolOptions
     block_max_weight: int
     block_reserved_weight: int
     block_min_tx_fee_sat: int
@@ -210,6 +214,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
     daemon = read.flag("daemon", False) or read.flag("daemonwait", False)
     check_block_index = read.settings.get("checkblockindex")
     _check_test_only(loaded, read)
+    mempool = read_mempool_options(loaded.chain, read, loaded.notes)
     return Config(
         settings=loaded.settings,
         chain=loaded.chain,
@@ -235,8 +240,8 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         check_blocks=read.number("checkblocks", 6),
         check_level=read.number("checklevel", 3),
         check_block_index=None if check_block_index is None else read.number("checkblockindex", 1),
-        minimum_chainwork=_minimum_chainwork(read),
-        assume_valid=_assume_valid(read),
+        minimum_chainwork=read_minimum_chainwork(read),
+        assume_valid=read_assume_valid(read),
         max_tip_age=read.number("maxtipage", 24 * 60 * 60),
         stop_at_height=read.number("stopatheight", 0),
         stop_after_block_import=read.flag("stopafterblockimport", False),
@@ -246,6 +251,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         vbparams=parse_vbparams(read.texts("vbparams")),
         signet_challenge=parse_signet_challenge(read.texts("signetchallenge")) if loaded.chain == "signet" else None,
         test_switches=read_test_switches(loaded.chain, read.texts("test")),
+        mempool=mempool,
         block_max_weight=_block_max_weight(read),
         block_reserved_weight=_reserved_weight(read),
         block_min_tx_fee_sat=read_amount("blockmintxfee", read.settings.get("blockmintxfee") or "0.00000001"),
@@ -315,29 +321,6 @@ def _database_url(read: OptionReader) -> str | None:
     if url and "://" not in url:
         raise ConfigError(f"Invalid value for -database: '{url}' (a URL such as postgresql+psycopg://… expected)")
     return url or None
-
-
-def _minimum_chainwork(read: OptionReader) -> int | None:
-    value = read.settings.get("minimumchainwork")
-    if value is None:
-        return None
-    work = read_hex256(value)
-    if work is None:
-        raise ConfigError(f"Invalid minimum work specified ({read_text(value)}), must be up to 64 hex digits")
-    return work
-
-
-def _assume_valid(read: OptionReader) -> BlockHash | None:
-    value = read.settings.get("assumevalid")
-    if value is None:
-        return None
-    number = read_hex256(value)
-    if number is None:
-        raise ConfigError(
-            f"Invalid assumevalid block hash specified ({read_text(value)}), must be up to 64 hex digits (or 0 to "
-            "disable)"
-        )
-    return BlockHash(number.to_bytes(32, "little"))
 
 
 def _check_test_only(loaded: Loaded, read: OptionReader) -> None:

@@ -23,12 +23,10 @@ MAX_CLUSTER_COUNT = 64
 
 @dataclass(frozen=True)
 class MempoolLimits:
-    """How far transactions of the pool may hang together. Only the cluster limits bind; the others are shown."""
+    """How many transactions of the pool may hang together, and how large they may be in all."""
 
     cluster_count: int = 64
     cluster_size_vbytes: int = 101_000
-    ancestor_count: int = 25
-    descendant_count: int = 25
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ _WALLET = _names(
 _WALLET_NETWORK_ONLY = ("wallet", "walletdir")
 _WINDOW = _names("choosedatadir lang min resetguisettings splash uiplatform")
 _OTHER = _names(
-    "checkpoints dbcrashratio forcecompactdb ipcbind limitancestorsize limitdescendantsize mempoolfullrbf maxorphantx "
-    "settings upnp"
+    "checkpoints dbcrashratio forcecompactdb ipcbind limitancestorcount limitancestorsize limitdescendantcount "
+    "limitdescendantsize mempoolfullrbf maxorphantx settings upnp"
 )
 _CLIENT = _names(
     "addrinfo color generate getinfo ipcconnect named netinfo rpcclienttimeout rpcconnect rpcwait rpcwaittimeout "

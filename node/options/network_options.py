@@ -24,7 +24,7 @@ def _later(
     sensitive: bool = False,
     needs_value: bool = False,
 ) -> Option:
-    # The network and the mempool are later capabilities; until then their options are stored only.
+    # The network is a later capability; until then its options are stored only.
     return Option(
         name,
         kind,
@@ -113,27 +113,25 @@ CONNECTION = [
 
 MEMPOOL = [
     _later("blockreconstructionextratxn", _NUM, _OPT, "Transactions kept for compact blocks", "100", "=<n>"),
-    _later("blocksonly", _FLAG, _OPT, "Take no transactions from peers", "0"),
-    _later("maxmempool", _NUM, _OPT, "Size of the mempool in MB", "300", "=<n>"),
-    _later("mempoolexpiry", _NUM, _OPT, "Hours that a transaction may wait", "336", "=<n>"),
-    _later("persistmempool", _FLAG, _OPT, "Keep the mempool over a restart", "1"),
-    _later("persistmempoolv1", _FLAG, _OPT, "Write mempool.dat in its first format", "0"),
-    _later("limitancestorcount", _NUM, _DEBUG, "Most ancestors of a transaction", "25", "=<n>", debug_only=True),
-    _later("limitclustercount", _NUM, _DEBUG, "Most transactions in a cluster", "64", "=<n>", debug_only=True),
-    _later("limitclustersize", _NUM, _DEBUG, "Largest cluster in kvB", "101", "=<n>", debug_only=True),
-    _later("limitdescendantcount", _NUM, _DEBUG, "Most descendants of a transaction", "25", "=<n>", debug_only=True),
-    _later("acceptstalefeeestimates", _FLAG, _DEBUG, "Read old fee estimates", "0", debug_only=True),
+    Option("blocksonly", _FLAG, _OPT, "Take no transactions from peers", "0"),
+    Option("maxmempool", _NUM, _OPT, "Size of the mempool in MB", "300", "=<n>"),
+    Option("mempoolexpiry", _NUM, _OPT, "Hours that a transaction may wait", "336", "=<n>"),
+    Option("persistmempool", _FLAG, _OPT, "Keep the mempool over a restart", "1"),
+    Option("persistmempoolv1", _FLAG, _OPT, "Write mempool.dat in its first format", "0"),
+    Option("limitclustercount", _NUM, _DEBUG, "Most transactions in a cluster", "64", "=<n>", debug_only=True),
+    Option("limitclustersize", _NUM, _DEBUG, "Largest cluster in kvB", "101", "=<n>", debug_only=True),
+    Option("acceptstalefeeestimates", _FLAG, _DEBUG, "Read old fee estimates", "0", debug_only=True),
 ]
 
 RELAY = [
-    _later("acceptnonstdtxn", _FLAG, _RELAY, "Relay non-standard transactions (test chains)", "0", debug_only=True),
-    _later("bytespersigop", _NUM, _RELAY, "Bytes that a sigop counts for", "20"),
-    _later("datacarrier", _FLAG, _RELAY, "Relay OP_RETURN outputs", "1"),
-    _later("datacarriersize", _NUM, _RELAY, "Most bytes of them in a transaction", "100000"),
-    _later(
+    Option("acceptnonstdtxn", _FLAG, _RELAY, "Relay non-standard transactions (test chains)", "0", debug_only=True),
+    Option("bytespersigop", _NUM, _RELAY, "Bytes that a sigop counts for", "20"),
+    Option("datacarrier", _FLAG, _RELAY, "Relay OP_RETURN outputs", "1"),
+    Option("datacarriersize", _NUM, _RELAY, "Most bytes of them in a transaction", "100000"),
+    Option(
         "dustrelayfee", _AMOUNT, _RELAY, "Fee rate that defines dust, BTC/kvB", "0.00003", "=<amt>", debug_only=True
     ),
-    _later(
+    Option(
         "incrementalrelayfee",
         _AMOUNT,
         _RELAY,
@@ -142,8 +140,8 @@ RELAY = [
         "=<amt>",
         debug_only=True,
     ),
-    _later("minrelaytxfee", _AMOUNT, _RELAY, "Least fee rate, BTC/kvB", "0.000001", "=<amt>"),
-    _later("permitbaremultisig", _FLAG, _RELAY, "Relay bare multisig outputs", "1"),
+    Option("minrelaytxfee", _AMOUNT, _RELAY, "Least fee rate, BTC/kvB", "0.000001", "=<amt>"),
+    Option("permitbaremultisig", _FLAG, _RELAY, "Relay bare multisig outputs", "1"),
     _later("privatebroadcast", _FLAG, _RELAY, "Send own transactions over Tor or I2P only", "0"),
     _later("whitelistforcerelay", _FLAG, _RELAY, "Whitelisted peers may force relay", "0"),
     _later("whitelistrelay", _FLAG, _RELAY, "Whitelisted peers may relay", "1"),

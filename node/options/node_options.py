@@ -90,7 +90,13 @@ TESTING = [
     Option("checkblocks", _NUM, _DEBUG, "Blocks to verify at start, 0: all", "6", "=<n>", debug_only=True),
     Option("checklevel", _NUM, _DEBUG, "How thoroughly, 0 to 4", "3", "=<n>", debug_only=True),
     Option(
-        "checkmempool", _NUM, _DEBUG, "Check the mempool every <n> changes", "0", "=<n>", debug_only=True, effect=_LATER
+        "checkmempool",
+        _NUM,
+        _DEBUG,
+        "Check the mempool after one in <n> changes",
+        "0, regtest: 1",
+        "=<n>",
+        debug_only=True,
     ),
     Option(
         "deprecatedrpc",
@@ -104,7 +110,7 @@ TESTING = [
         effect=_LATER,
     ),
     Option("fastprune", _FLAG, _DEBUG, "Small block files, for tests", "0", debug_only=True),
-    Option("maxsigcachesize", _NUM, _DEBUG, "MiB for the script cache", "32", "=<n>", debug_only=True, effect=_LATER),
+    Option("maxsigcachesize", _NUM, _DEBUG, "MiB for the script cache", "32", "=<n>", debug_only=True),
     Option("maxtipage", _NUM, _DEBUG, "Age in seconds of a tip in initial sync", "86400", "=<n>", debug_only=True),
     Option("mocktime", _NUM, _DEBUG, "Replace the clock by this Unix time", "0", "=<n>", debug_only=True),
     Option("printpriority", _FLAG, _DEBUG, "Log fee rates of mined transactions", "0", debug_only=True, effect=_LATER),

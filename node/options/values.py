@@ -4,10 +4,10 @@ Owns: the forms that each kind of value may have, and the one line that is said 
 """
 
 import re
-from decimal import Decimal, InvalidOperation
 
 from clarion.node.errors import ConfigError
 from clarion.node.options.settings import Value
+from clarion.node.primitives.amounts import parse_money
 
 _TRUE = frozenset(("", "true", "yes", "on"))
 _FALSE = frozenset(("false", "no", "off"))
@@ -44,14 +44,12 @@ def read_number(name: str, value: Value, least: int | None = None, most: int | N
 
 
 def read_amount(name: str, value: Value) -> int:
-    """Return satoshis from a decimal amount of BTC with up to eight decimals."""
-    try:
-        amount = Decimal(value if isinstance(value, str) else int(value)) * 100_000_000
-    except InvalidOperation:
-        raise ConfigError(f"Invalid amount for -{name}=<amount>: '{value}'") from None
-    if not amount.is_finite() or amount != int(amount) or not 0 <= amount <= 21_000_000 * 100_000_000:
-        raise ConfigError(f"Invalid amount for -{name}=<amount>: '{value}'")
-    return int(amount)
+    """Return satoshis from an amount of BTC. Raises ConfigError as the reference words it."""
+    text = read_text(value)
+    satoshis = parse_money(text)
+    if satoshis is None:
+        raise ConfigError(f"Invalid amount for -{name}=<amount>: '{text}'")
+    return satoshis
 
 
 def read_hex256(value: Value) -> int | None:

@@ -14,6 +14,8 @@ MAX_MONEY = 21_000_000 * COIN
 """No amount in a valid transaction is larger (a sanity limit, not the supply)."""
 
 _NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?)([0-9]+))?")
+_MONEY = re.compile(r"([0-9]{0,10})(?:\.([0-9]{0,8}))?")
+_WHITESPACE = " \f\n\r\t\v"
 _MANTISSA_BOUND = 10**18 - 1
 
 
@@ -66,3 +68,17 @@ def parse_amount(text: str) -> int:
     if not money_range(satoshis):
         raise DecodeError("Amount out of range")
     return satoshis
+
+
+def parse_money(text: str) -> int | None:
+    """Return the satoshis of an option's amount in coins, as the reference's ParseMoney reads it; None if it is none.
+
+    Digits and at most one point with up to eight more behind it; either side may be empty. Spaces around are ignored.
+    """
+    stripped = text.strip(_WHITESPACE)
+    match = _MONEY.fullmatch(stripped)
+    if match is None or not stripped:
+        return None
+    whole, fraction = match.groups()
+    satoshis = int(whole or 0) * COIN + int((fraction or "").ljust(8, "0"))
+    return satoshis if money_range(satoshis) else None

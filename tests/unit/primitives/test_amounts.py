@@ -3,7 +3,7 @@
 import pytest
 
 from clarion.node.errors import DecodeError
-from clarion.node.primitives.amounts import COIN, MAX_MONEY, format_amount, parse_amount, parse_fixed_point
+from clarion.node.primitives.amounts import COIN, MAX_MONEY, format_amount, parse_amount, parse_fixed_point, parse_money
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,32 @@ def test_fixed_point_with_other_decimals() -> None:
     assert parse_fixed_point("-999999999999999999", 0) == -999999999999999999
     with pytest.raises(DecodeError):
         parse_fixed_point("1000000000000000000", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "satoshis"),
+    [
+        (".", 0),
+        ("0.", 0),
+        (".6789", 67_890_000),
+        ("12345.", 12_345 * COIN),
+        ("  0.00000001 \t", 1),
+        ("21000000", MAX_MONEY),
+        ("21000000.00000001", None),
+        ("12345678901", None),
+        ("0.000000001", None),
+        ("0.000000010", None),
+        ("", None),
+        (" ", None),
+        ("..", None),
+        ("0..0", None),
+        ("1 .2", None),
+        ("-1", None),
+        ("+1", None),
+        ("1e-8", None),
+        ("1\0", None),
+        ("\u0661", None),
+    ],
+)
+def test_options_take_plain_decimals_only(text: str, satoshis: int | None) -> None:
+    assert parse_money(text) == satoshis
