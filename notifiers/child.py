@@ -20,6 +20,7 @@ from typing import Any
 
 from clarion.node.child_process import ignore_stop_signals
 from clarion.node.errors import ClarionError, ConfigError
+from clarion.notifiers.early_pipe import EarlyReceiver
 from clarion.notifiers.engine import EventsEngine
 from clarion.notifiers.runner import EventsSetup
 
@@ -79,6 +80,7 @@ def run_child(
     log_level: int,
     connection: "Connection[Any, Any]",
     wake: "Connection[Any, Any]",
+    early: "Connection[Any, Any]",
 ) -> None:
     """Be the events process until the node says stop or goes away."""
     # The node stops its children itself; a Ctrl-C in the terminal reaches the whole process group.
@@ -94,7 +96,7 @@ def run_child(
         uplink.send("failed", _as_sent(error))
         return
     uplink.send("ready", engine.descriptions())
-    stop_timeout_s = _serve(engine, uplink, connection, wake)
+    stop_timeout_s = _serve(engine, uplink, connection, wake, early)
     if stop_timeout_s is not None:
         engine.stop(stop_timeout_s)
         uplink.send("told", engine.positions())
@@ -120,22 +122,31 @@ def _as_sent(error: Exception) -> Exception:
 
 
 def _serve(
-    engine: EventsEngine, uplink: Uplink, connection: "Connection[Any, Any]", wake: "Connection[Any, Any]"
+    engine: EventsEngine,
+    uplink: Uplink,
+    connection: "Connection[Any, Any]",
+    wake: "Connection[Any, Any]",
+    early: "Connection[Any, Any]",
 ) -> float | None:
     """Serve the node; return how long a stop may take, or None when the node is gone."""
+    receiver = EarlyReceiver(early)
     while True:
-        ready = multiprocessing.connection.wait([connection, wake])
-        if wake in ready:
-            if not os.read(wake.fileno(), _WAKE_READ_BYTES):
-                return None
-            engine.wake()
-        if connection in ready:
-            try:
-                message = connection.recv()
-            except (EOFError, OSError, pickle.UnpicklingError):
-                return None
-            if message[0] == "stop":
-                return float(message[1])
-            _, request, seq = message
-            engine.wake()
-            engine.call_when_told(seq, lambda request=request: uplink.send("synced", request))  # type: ignore[misc]
+        ready = multiprocessing.connection.wait([connection, wake, early])
+        try:
+            if early in ready:
+                for row in receiver.receive():
+                    engine.offer(row)
+            if wake in ready:
+                if not os.read(wake.fileno(), _WAKE_READ_BYTES):
+                    return None
+                engine.wake()
+            if connection not in ready:
+                continue
+            message = connection.recv()
+        except (EOFError, OSError, pickle.UnpicklingError):
+            return None
+        if message[0] == "stop":
+            return float(message[1])
+        _, request, seq = message
+        engine.wake()
+        engine.call_when_told(seq, lambda request=request: uplink.send("synced", request))  # type: ignore[misc]

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from clarion.node.errors import ConfigError
-from clarion.notifiers.feed import EventSource, Feed
+from clarion.node.events.row import EventRow
+from clarion.notifiers.feed import EventSource, Feed, FeedEvent
 from clarion.notifiers.lane import Lane
 from clarion.notifiers.notifier import Notifier
 
@@ -68,6 +69,12 @@ class EventsEngine:
         """Say that rows have been committed. Does no I/O and never blocks."""
         for lane in self._lanes:
             lane.wake()
+
+    def offer(self, row: EventRow) -> None:
+        """Give a row of the mempool to the lanes that want it before it is durable. Does no I/O and never blocks."""
+        event = FeedEvent(row, self._feed)
+        for lane in self._lanes:
+            lane.offer(event)
 
     def call_when_told(self, seq: int, callback: Callable[[], None]) -> None:
         """Call `callback` once every awaited notifier has been told row `seq`: at once, or later on a lane's thread."""

@@ -2,21 +2,24 @@
 
 Owns: reading on, telling, and trying again after a failure. Never: what is told.
 The log itself is the queue: a slow notifier falls behind in its own lane, holds a position and a batch of rows, and
-neither delays the others nor loses anything.
+neither delays the others nor loses anything. Rows that are offered early only shorten the way: the lane goes on from
+its position whichever way the next row comes, so it tells none twice and none out of order.
 """
 
 import logging
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from clarion.node.errors import ClarionError
 from clarion.notifiers.feed import Feed, FeedEvent
-from clarion.notifiers.notifier import Notifier
+from clarion.notifiers.notifier import Notifier, takes_early
 
 _log = logging.getLogger(__name__)
 
 BATCH = 64
+EARLY_ROWS_KEPT = 4096
+"""Rows that were offered early and wait for their turn; the log has those that come when so many wait."""
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 
@@ -30,6 +33,8 @@ class Lane:
         self.position = position
         self._feed = feed
         self._on_progress = on_progress
+        self._takes_early = takes_early(notifier)
+        self._early: dict[int, FeedEvent] = {}
         self._woken = threading.Event()
         self._stop_at: int | None = None
         self._abandoned = threading.Event()
@@ -43,6 +48,12 @@ class Lane:
     def wake(self) -> None:
         """Say that the log may have grown. Never blocks."""
         self._woken.set()
+
+    def offer(self, event: FeedEvent) -> None:
+        """Give a row of the mempool that will be in the log under its number. Never blocks; may forget the row."""
+        if self._takes_early and event.row.seq > self.position and len(self._early) < EARLY_ROWS_KEPT:
+            self._early[event.row.seq] = event
+            self._woken.set()
 
     def stop_at(self, seq: int) -> None:
         """End the lane as soon as row `seq` has been told."""
@@ -68,7 +79,7 @@ class Lane:
             # Cleared before the read: a row that is committed behind the read sets it again.
             self._woken.clear()
             try:
-                events = self._feed.read(self.position, BATCH)
+                events = self._next()
             except ClarionError as error:
                 self._pause("can't read the event log", error)
                 continue
@@ -78,6 +89,11 @@ class Lane:
             if not events and not self._is_done:
                 self._woken.wait()
 
+    def _next(self) -> Sequence[FeedEvent]:
+        """Return the rows that follow, none if there are none yet. Raises StorageError."""
+        early = self._early.get(self.position + 1)
+        return self._feed.read(self.position, BATCH) if early is None else (early,)
+
     def _tell(self, event: FeedEvent) -> bool:
         """Tell one row; whether the lane may go on to the next."""
         try:
@@ -86,6 +102,7 @@ class Lane:
             self._pause(f"event {event.row.seq} is not told yet", error)
             return False
         self.position = event.row.seq
+        self._early.pop(event.row.seq, None)
         self._pause_s = _FIRST_PAUSE_S
         self._on_progress(self)
         return True

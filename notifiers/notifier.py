@@ -30,6 +30,8 @@ class Notifier(Protocol):
 
     `tell` may take its time: only its own lane waits. Whatever it raises makes the lane tell the same row again after
     a pause, so it should do what can fail (reading the block) before it sends anything.
+    A notifier with an attribute `early` that is true gets rows of the mempool before they are durable, each once: a node
+    that is killed in that moment forgets them, and their numbers are given to other rows when it starts again.
     """
 
     @property
@@ -51,3 +53,8 @@ class Notifier(Protocol):
 
     def describe(self) -> Sequence[Mapping[str, object]]:
         """Return what is published where, for `getzmqnotifications` and its like. May be empty."""
+
+
+def takes_early(notifier: Notifier) -> bool:
+    """Whether the notifier wants rows of the mempool before they are durable."""
+    return bool(getattr(notifier, "early", False))

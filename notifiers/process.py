@@ -1,8 +1,9 @@
 """The events process, seen from the node.
 
 Owns: the child's life (start, wake, restart after a crash, stop) and the node's ends of the pipes. Never: delivery.
-Two pipes: one byte in the first wakes the child, which then reads the log itself, so a wake can neither block nor pile
-up; the second carries requests and answers. The child exits when they close.
+Three pipes: one byte in the first wakes the child, which then reads the log itself, so a wake can neither block nor
+pile up; the second carries requests and answers; the third, rows that are not durable yet. The child exits when they
+close.
 """
 
 import atexit
@@ -20,7 +21,9 @@ from typing import Any
 
 from clarion.node.child_process import start_shielded
 from clarion.node.errors import ConfigError
+from clarion.node.events.row import EventRow
 from clarion.notifiers.child import run_child
+from clarion.notifiers.early_pipe import EarlySender
 from clarion.notifiers.engine import Descriptions
 from clarion.notifiers.runner import EventsSetup
 
@@ -41,19 +44,21 @@ class _Child:
         self.connection: Connection[Any, Any]
         self.connection, far_connection = context.Pipe()
         far_wake, self._wake = context.Pipe(duplex=False)
+        far_early, early = context.Pipe(duplex=False)
+        self.early = EarlySender(early)
         self._wake_lock = threading.Lock()
         os.set_blocking(self._wake.fileno(), False)
         level = logging.getLogger("clarion").getEffectiveLevel()
         self.process: SpawnProcess = context.Process(
             target=run_child,
-            args=(setup, start_at, positions, level, far_connection, far_wake),
+            args=(setup, start_at, positions, level, far_connection, far_wake, far_early),
             name="clarion-events",
             daemon=True,
         )
         start_shielded(self.process)
         # Only the child may hold its ends, else neither side would notice that the other is gone.
-        far_connection.close()
-        far_wake.close()
+        for end in (far_connection, far_wake, far_early):
+            end.close()
 
     def wake(self) -> None:
         # A full pipe means that a wake is waiting already; a broken one is noticed by the reader.
@@ -68,6 +73,7 @@ class _Child:
             self.process.kill()
             self.process.join()
         self.connection.close()
+        self.early.close()
         with self._wake_lock:
             self._wake.close()
 
@@ -116,6 +122,12 @@ class EventsProcess:
         child = self._child
         if child is not None:
             child.wake()
+
+    def offer(self, row: EventRow) -> None:
+        """Send the row ahead of its commit, if there is a child and room in its pipe."""
+        child = self._child
+        if child is not None:
+            child.early.send(row)
 
     def sync(self, seq: int, timeout_s: float | None = None) -> bool:
         """Wait for row `seq`, also across a restart of the child."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from clarion.node.events.row import EventRow
 from clarion.notifiers.engine import Descriptions, EventsEngine
 from clarion.notifiers.feed import EventSource
 from clarion.notifiers.notifier import Notifier
@@ -37,8 +38,14 @@ class EventsRunner(Protocol):
     def wake(self, seq: int) -> None:
         """Say that the rows up to `seq` are durable. Cheap, never blocks: called by the chain thread."""
 
+    def offer(self, row: EventRow) -> None:
+        """Give a row of the mempool that is not durable yet: Core's topics tell it at once.
+
+        Cheap, never blocks: called by the chain thread. A row that can't be taken is told when it is durable.
+        """
+
     def sync(self, seq: int, timeout_s: float | None = None) -> bool:
-        """Wait until everything up to `seq` was handed to libzmq; whether that was so in time."""
+        """Wait until everything up to `seq`, durable or not yet, was handed to libzmq; whether that was so in time."""
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """Tell what is durable by now, then end delivery. `timeout_s` is how long it may stand still meanwhile."""
@@ -68,6 +75,11 @@ class InProcessEvents:
         """Wake the lanes, which look into the log themselves."""
         if self._engine is not None:
             self._engine.wake()
+
+    def offer(self, row: EventRow) -> None:
+        """Give the row to the lanes."""
+        if self._engine is not None:
+            self._engine.offer(row)
 
     def sync(self, seq: int, timeout_s: float | None = None) -> bool:
         """Wait for row `seq`."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import zmq
 
-from clarion.node.events.row import EventKind, read_tip_body
-from clarion.node.primitives.ids import BlockHash, Txid
-from clarion.node.primitives.transaction import Transaction
+from clarion.node.events.mempool_rows import BLOCK_REASON, read_added_transaction, read_sequence
+from clarion.node.events.row import EventKind, EventRow, read_tip_body
+from clarion.node.primitives.ids import BlockHash
 from clarion.notifiers.notifier import LoggedEvent
 from clarion.notifiers.pub_socket import PubSocket
 from clarion.notifiers.zmq_address import TOPICS, ZmqAddress
@@ -54,6 +54,7 @@ class CoreTopics:
 
     name = "zmq"
     awaited = True
+    early = True
 
     def __init__(self, addresses: Sequence[ZmqAddress], *, bind_wait_s: float = 5.0) -> None:
         """`bind_wait_s`: how long `open` waits for an address that a node that has just been killed still holds."""
@@ -99,16 +100,24 @@ class CoreTopics:
             self._tell_block(event, b"D")
         elif kind is EventKind.TIP_CHANGED:
             self._tell_tip(event)
+        elif kind is EventKind.TX_ADDED:
+            self._tell_added(event.row)
+        elif kind is EventKind.TX_REMOVED:
+            self._tell_removed(event.row)
 
-    def transaction_added(self, tx: Transaction, mempool_sequence: int) -> None:
-        """Publish a transaction that entered the mempool: hashtx, rawtx, then sequence `A`."""
-        self._publish("hashtx", tx.txid[::-1])
-        self._publish("rawtx", tx.raw)
-        self._publish("sequence", tx.txid[::-1] + b"A" + mempool_sequence.to_bytes(8, "little"))
+    def _tell_added(self, row: EventRow) -> None:
+        assert row.txid is not None
+        mempool_sequence, raw = read_added_transaction(row.body)
+        self._publish("hashtx", row.txid[::-1])
+        self._publish("rawtx", raw)
+        self._publish("sequence", row.txid[::-1] + b"A" + mempool_sequence.to_bytes(8, "little"))
 
-    def transaction_removed(self, txid: Txid, mempool_sequence: int) -> None:
-        """Publish a transaction that left the mempool, not for a block: sequence `R`."""
-        self._publish("sequence", txid[::-1] + b"R" + mempool_sequence.to_bytes(8, "little"))
+    def _tell_removed(self, row: EventRow) -> None:
+        # What a block takes out of the mempool is told with the block; the sequence has advanced all the same.
+        if row.reason != BLOCK_REASON:
+            assert row.txid is not None
+            mempool_sequence = read_sequence(row.body)
+            self._publish("sequence", row.txid[::-1] + b"R" + mempool_sequence.to_bytes(8, "little"))
 
     def _publish(self, topic: str, body: bytes) -> None:
         for publisher in self._publishers[topic]:

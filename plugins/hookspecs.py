@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import pluggy
 
 from clarion.node.config import Config
-from clarion.node.events.events import BlockConnected, BlockDisconnected, TipChanged
+from clarion.node.events.events import BlockConnected, BlockDisconnected, TipChanged, TxAdded, TxRemoved
 from clarion.node.options.option import Option
 from clarion.notifiers.notifier import Notifier
 
@@ -54,3 +54,13 @@ def block_disconnected(event: BlockDisconnected) -> None:
 @hookspec
 def tip_changed(event: TipChanged) -> None:
     """A step of the chain ended: the tip before it and the tip after it share `event.fork_hash`."""
+
+
+@hookspec
+def tx_added(event: TxAdded) -> None:
+    """A transaction entered the mempool. `event` holds it with its fee and the outputs that it spends."""
+
+
+@hookspec
+def tx_removed(event: TxRemoved) -> None:
+    """A transaction left the mempool, for `event.reason`; a replaced one for `event.replaced_by`."""

@@ -24,7 +24,7 @@ ENTRY_POINT_GROUP = PROJECT
 BUNDLED = {"zmq": "clarion.plugins.bundled.zmq"}
 """Plugins that come with the node, by name."""
 
-OBSERVER_HOOKS = ("block_connected", "block_disconnected", "tip_changed")
+OBSERVER_HOOKS = ("block_connected", "block_disconnected", "tip_changed", "tx_added", "tx_removed")
 
 
 class Plugins:

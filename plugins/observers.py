@@ -6,7 +6,7 @@ Owns: which events reach which hook. Never: threads.
 import logging
 from collections.abc import Mapping, Sequence
 
-from clarion.node.events.events import BlockConnected, BlockDisconnected, Event, TipChanged
+from clarion.node.events.events import BlockConnected, BlockDisconnected, Event, TipChanged, TxAdded, TxRemoved
 from clarion.node.events.expand import expand_row, needs_block, row_event_types
 from clarion.notifiers.notifier import LoggedEvent
 from clarion.plugins.manager import OBSERVER_HOOKS, Plugins
@@ -14,7 +14,7 @@ from clarion.plugins.manager import OBSERVER_HOOKS, Plugins
 _log = logging.getLogger(__name__)
 
 _HOOK_EVENTS: Mapping[str, type[Event]] = dict(
-    zip(OBSERVER_HOOKS, (BlockConnected, BlockDisconnected, TipChanged), strict=True)
+    zip(OBSERVER_HOOKS, (BlockConnected, BlockDisconnected, TipChanged, TxAdded, TxRemoved), strict=True)
 )
 
 

@@ -40,8 +40,8 @@ class CategoryLog(Protocol):
 class NodeContext:
     """The parts of the running node that NODE methods use. Built by `node.app`.
 
-    `started_at` is a reading of `time.monotonic()`; `last_event_seq` returns the last committed row of the event log;
-    `request_stop` asks the node to shut down and returns at once.
+    `started_at` is a reading of `time.monotonic()`; `last_event_seq` returns the number of the event log's last row,
+    durable or not; `request_stop` asks the node to shut down and returns at once.
     """
 
     params: ChainParams

@@ -52,7 +52,7 @@ def syncwithvalidationinterfacequeue(ctx: NodeContext) -> None:
 
 
 def _nothing() -> None:
-    """A job whose end says that the jobs before it are done and committed."""
+    """A job whose end says that the jobs before it are done, and committed if they changed the chain."""
 
 
 @rpc_method(

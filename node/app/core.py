@@ -105,6 +105,7 @@ class NodeCore:
             lambda timeout_s: self.events.sync(self.last_seq, timeout_s),
         )
         self.manager.journal.on_commit = self._on_commit
+        self.manager.journal.on_early = self.events.offer
         self.chain = ChainService(self.manager, self._on_fatal)
         self.chain.start()
         self._cleanup.callback(self.chain.stop)

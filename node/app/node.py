@@ -86,7 +86,7 @@ class Node:
                 stopping=self._stop.is_set,
                 stores=core.storage.stores,
                 pruner=core.pruner,
-                last_event_seq=lambda: core.last_seq,
+                last_event_seq=lambda: core.manager.journal.last_seq,
                 blocks_dir=self._config.blocks_dir,
                 log=self._log.filter,
             )

@@ -86,6 +86,7 @@ class Activation:
             if best is None or (start is not None and best is state.active.tip):
                 break
             valid = self._step(best, start, block, outcome)
+            self._journal.end_step()
             moved = True
             if not valid:
                 best = None

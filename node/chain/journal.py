@@ -1,6 +1,7 @@
 """What changed since the last commit, and the commit itself.
 
-Owns: the order files → tip commit → telling → coins (the commit rule). Never: deciding what changes.
+Owns: the order of all rows of the event log, those of the mempool among them, and the order files → tip commit →
+telling → coins (the commit rule). Never: deciding what changes.
 Runs on the chain thread; a failed write raises StorageError and the node stops, with the last commit intact.
 """
 
@@ -13,81 +14,179 @@ from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.state import ChainState
 from clarion.node.chain.stores import ChainStores
 from clarion.node.chain.tip_watch import TipWatch
+from clarion.node.events.mempool_rows import BLOCK_REASON, confirmed_body
 from clarion.node.events.row import EventKind, EventRow, tip_body
-from clarion.node.primitives.ids import NULL_HASH, BlockHash
+from clarion.node.primitives.ids import NULL_HASH, BlockHash, Txid
 from clarion.node.storage.rows import ChainCommit
+
+POOL_COMMIT_S = 0.05
+"""Rows of the mempool wait for company at most this long."""
 
 
 class Mark(NamedTuple):
     """A moment between two commits."""
 
     events: int
+    connected: int
+    chain_rows: int
+    logged_tip: BlockIndexEntry | None
     kept_height: int | None
     initial_download: bool
 
 
 class Journal:
-    """Collects event rows and the lowest height that the active chain fell back to; writes them as one commit."""
+    """Collects the rows of the event log and how far the active chain fell back; writes them as one commit.
+
+    Rows stand in the order of the reference's signals. Within one step of the chain (its ActivateBestChainStep) that
+    is: disconnected blocks; what the connected blocks remove from the mempool; what the mempool gets back and loses
+    because of the disconnected ones; only then the connected blocks. The new tip comes last, once for several steps.
+    """
 
     def __init__(self, state: ChainState, stores: ChainStores) -> None:
         self._state = state
         self._stores = stores
         self._events: list[EventRow] = []
+        self._connected: list[BlockIndexEntry] = []
+        self._confirmed: list[tuple[Txid, int]] = []
+        self._chain_rows = self._pool_rows = 0
+        self._chain_since = self._pool_since = 0.0
+        self._logged_tip: BlockIndexEntry | None = None
         self._kept_height: int | None = None
-        self._started = time.monotonic()
         self._flushed = True
+        self.last_seq = stores.chain.last_seq
+        """Number of the last row that is noted, durable or not; 0 for an empty log. May be read on any thread."""
         self.on_commit: Callable[[int], None] = lambda seq: None
-        """Called after each durable commit with the last sequence number, without the chain lock."""
+        """Called after each durable commit of rows with the last sequence number, without the chain lock."""
+        self.on_early: Callable[[EventRow], None] = lambda row: None
+        """Called with each row of the mempool before which no row of the chain waits: nothing can take it back, so it
+        may be told at once. It becomes durable later, under the number that it has."""
         self.tip_watch = TipWatch()
 
     def reset(self) -> None:
         """Take the present chain as committed: used once it has been loaded."""
         self._kept_height = self._state.active.height
         self._state.told_tip = self._state.active.tip if self._state.active.height >= 0 else None
+        self._logged_tip = self._state.told_tip
+
+    # --- the chain --------------------------------------------------------------------------------------------------
 
     def connected(self, entry: BlockIndexEntry) -> None:
-        """Note that `entry` became the tip."""
-        self._add(EventKind.BLOCK_CONNECTED, entry)
+        """Note that `entry` became the tip. Its row comes with `end_step`."""
+        self._count_chain_row()
+        self._connected.append(entry)
 
     def disconnected(self, entry: BlockIndexEntry) -> None:
         """Note that `entry` was taken off the tip."""
         self._kept_height = min(self._kept_height if self._kept_height is not None else -1, entry.height - 1)
-        self._add(EventKind.BLOCK_DISCONNECTED, entry)
+        self._count_chain_row()
+        self._add_chain_row(EventKind.BLOCK_DISCONNECTED, entry)
+        self._logged_tip = entry.prev
+
+    def end_step(self) -> None:
+        """Log the blocks that were connected since the last step, behind all that they did to the mempool."""
+        for entry in self._connected:
+            self._add_chain_row(EventKind.BLOCK_CONNECTED, entry)
+            self._logged_tip = entry
+        self._connected = []
 
     def tip_changed(self, fork: BlockIndexEntry | None) -> None:
         """Note the new tip; `fork` is the last block that it shares with the tip before."""
         fork_hash = fork.hash if fork is not None else BlockHash(NULL_HASH)
-        body = tip_body(fork_hash, self._state.initial_download)
-        self._add(EventKind.TIP_CHANGED, self._state.active.tip, body)
+        self._count_chain_row()
+        self._add_chain_row(
+            EventKind.TIP_CHANGED, self._state.active.tip, tip_body(fork_hash, self._state.initial_download)
+        )
 
     def mark(self) -> "Mark":
         """Return what `rewind` needs to come back to this moment."""
-        return Mark(len(self._events), self._kept_height, self._state.initial_download)
+        self._seal_confirmed()
+        return Mark(
+            len(self._events),
+            len(self._connected),
+            self._chain_rows,
+            self._logged_tip,
+            self._kept_height,
+            self._state.initial_download,
+        )
 
     def rewind(self, mark: "Mark") -> None:
-        """Forget what was noted since `mark`, which no commit lies behind."""
+        """Forget what was noted since `mark`, which no commit lies behind. Rows of the mempool are never among it."""
+        dropped = self._events[mark.events :]
+        assert not self._confirmed, "the mempool has changed since the mark"
+        assert all(row.seq == 0 for row in dropped), "the mempool has changed since the mark"
         del self._events[mark.events :]
+        del self._connected[mark.connected :]
+        self.last_seq -= len(dropped)
+        self._chain_rows = mark.chain_rows
+        self._logged_tip = mark.logged_tip
         self._kept_height = mark.kept_height
         self._state.initial_download = mark.initial_download
 
-    def _add(self, kind: EventKind, entry: BlockIndexEntry, body: bytes = b"") -> None:
-        if not self._events:
-            self._started = time.monotonic()
-        now = int(time.time())
-        self._events.append(EventRow(kind=kind, block_hash=entry.hash, height=entry.height, time=now, body=body))
+    def _count_chain_row(self) -> None:
+        if not self._chain_rows:
+            self._chain_since = time.monotonic()
+        self._chain_rows += 1
+
+    def _add_chain_row(self, kind: EventKind, entry: BlockIndexEntry, body: bytes = b"") -> None:
+        self._seal_confirmed()
+        self._events.append(EventRow(kind, entry.hash, entry.height, int(time.time()), body))
+        self.last_seq += 1
+
+    # --- the mempool ------------------------------------------------------------------------------------------------
+
+    def pool_row(self, kind: EventKind, body: bytes, *, txid: Txid | None = None, reason: str | None = None) -> int:
+        """Note a change of the mempool and return the row's number. Bodies are those of `events.mempool_rows`.
+
+        The row belongs to the tip that the log has told so far.
+        """
+        self._seal_confirmed()
+        tip = self._logged_tip
+        assert tip is not None, "the chain is loaded first"
+        if not self._pool_rows:
+            self._pool_since = time.monotonic()
+        self._pool_rows += 1
+        self.last_seq += 1
+        row = EventRow(kind, tip.hash, tip.height, int(time.time()), body, self.last_seq, txid, reason)
+        self._events.append(row)
+        if not self._chain_rows:
+            self.on_early(row)
+        return self.last_seq
+
+    def confirmed(self, txid: Txid, mempool_sequence: int) -> None:
+        """Note that a transaction left the mempool for a block. One row tells of all that follow each other."""
+        self._confirmed.append((txid, mempool_sequence))
+
+    def _seal_confirmed(self) -> None:
+        if self._confirmed:
+            confirmed, self._confirmed = self._confirmed, []
+            self.pool_row(EventKind.TX_REMOVED, confirmed_body(confirmed), reason=BLOCK_REASON)
+
+    # --- commits ----------------------------------------------------------------------------------------------------
+
+    @property
+    def chain_pending(self) -> bool:
+        """Whether a change of the chain waits for a commit."""
+        return bool(self._chain_rows or self._state.dirty)
 
     @property
     def pending(self) -> bool:
         """Whether anything waits for a commit."""
-        return bool(self._events or self._state.dirty)
+        return bool(self._pool_rows or self._confirmed or self.chain_pending)
+
+    @property
+    def pool_patience_s(self) -> float | None:
+        """How many seconds the rows of the mempool may still wait for company, None where there are none."""
+        if not self._pool_rows:
+            return None
+        return max(0.0, self._pool_since + POOL_COMMIT_S - time.monotonic())
 
     @property
     def due(self) -> bool:
         """Whether the commit can't be put off any longer."""
         options = self._state.options
-        if self._state.coins.size_bytes > options.cache_bytes:
+        if self._state.coins.size_bytes > options.cache_bytes or self.pool_patience_s == 0.0:
             return True
-        return bool(self._events) and time.monotonic() - self._started >= options.flush_interval_s
+        return bool(self._chain_rows) and time.monotonic() - self._chain_since >= options.flush_interval_s
 
     def sync_files(self) -> None:
         """Make the block and undo files durable. Nothing may refer to them before."""
@@ -101,12 +200,24 @@ class Journal:
         """
         if not self.pending:
             return
+        self._seal_confirmed()
+        assert not self._connected, "a step is committed once it has ended"
+        told, moved = bool(self._events), bool(self._chain_rows)
+        seq = self._commit_chain() if self.chain_pending else self._write(ChainCommit(events=self._events))
+        if moved:
+            self._flushed = False
+            self.tip_watch.tip_moved()
+        if told:
+            self.on_commit(seq)
+        if moved:
+            self._flush_behind()
+
+    def _commit_chain(self) -> int:
         state = self._state
         self.sync_files()
         kept = self._kept_height if self._kept_height is not None else -1
-        moved = bool(self._events)
         with state.lock:
-            seq = self._stores.chain.commit(
+            seq = self._write(
                 ChainCommit(
                     blocks=state.index.rows(state.dirty),
                     disconnect_to=kept,
@@ -115,18 +226,25 @@ class Journal:
                 )
             )
             state.dirty = set()
-            self._events = []
             self._kept_height = state.active.height
             state.told_tip = state.active.tip
-        if moved:
-            self._flushed = False
-            self.tip_watch.tip_moved()
-            self.on_commit(seq)
-            if not state.initial_download or state.coins.size_bytes > state.options.cache_bytes:
-                self.flush()
-            if state.initial_download:
-                # Coins pile up by the million and hold no cycles: the collector must not walk them again and again.
-                gc.freeze()
+        return seq
+
+    def _write(self, change: ChainCommit) -> int:
+        """Write a commit. Rows of the mempool alone need no lock of the chain: no reader sees them in memory."""
+        seq = self._stores.chain.commit(change)
+        assert seq == self.last_seq, "rows were told under other numbers than they have in the log"
+        self._events = []
+        self._chain_rows = self._pool_rows = 0
+        return seq
+
+    def _flush_behind(self) -> None:
+        state = self._state
+        if not state.initial_download or state.coins.size_bytes > state.options.cache_bytes:
+            self.flush()
+        if state.initial_download:
+            # Coins pile up by the million and hold no cycles: the collector must not walk them again and again.
+            gc.freeze()
 
     def flush(self) -> None:
         """Write the changed coins, together with the committed tip that they belong to."""

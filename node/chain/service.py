@@ -19,6 +19,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 IMPORT_PATIENCE_S = 0.05
+POOL_QUIET_S = 0.005
+"""How long the thread is idle before it commits rows of the mempool: a commit for each of many would take its time."""
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +32,10 @@ class _Job:
 
 
 class ChainService:
-    """Runs jobs on the chain thread. A job's future resolves only once what it changed is durable."""
+    """Runs jobs on the chain thread. A job's future resolves only once what it changed of the chain is durable.
+
+    The mempool is not: where only that has changed, nobody waits for the commit of its rows.
+    """
 
     def __init__(self, manager: ChainManager, on_fatal: Callable[[BaseException], None]) -> None:
         """`on_fatal` hears of errors that the chain can't go on after; it is called once, on the chain thread."""
@@ -74,8 +79,7 @@ class ChainService:
     def _next(self) -> _Job | None:
         """Return the next job. While there is none, what is done is committed and the coins are flushed."""
         try:
-            # In an import the next block is a moment away; a commit would let the workers run dry.
-            job = self._jobs.get(timeout=IMPORT_PATIENCE_S) if self.manager.state.importing else self._jobs.get_nowait()
+            job = self._jobs.get(timeout=self._patience_s())
         except queue.Empty:
             self._commit()
             if not self.manager.state.importing:
@@ -84,6 +88,17 @@ class ChainService:
         with self._taken:
             self._taken.notify_all()
         return job
+
+    def _patience_s(self) -> float:
+        """How many seconds to wait for the next job before what is done is committed."""
+        if self.manager.state.importing:
+            # The next block is a moment away; a commit would let the workers run dry.
+            return IMPORT_PATIENCE_S
+        journal = self.manager.journal
+        pool_patience_s = journal.pool_patience_s
+        if self._uncommitted or journal.chain_pending or pool_patience_s is None:
+            return 0.0
+        return min(POOL_QUIET_S, pool_patience_s)
 
     def _run(self) -> None:
         job: _Job | None = None
@@ -114,9 +129,14 @@ class ChainService:
             self._uncommitted.append((job.future, result))
         if journal.due or not journal.pending:
             self._commit()
+        elif not journal.chain_pending:
+            self._resolve()
 
     def _commit(self) -> None:
         self.manager.commit()
+        self._resolve()
+
+    def _resolve(self) -> None:
         done, self._uncommitted = self._uncommitted, []
         for future, result in done:
             if isinstance(result, BaseException):

@@ -6,8 +6,8 @@ Owns: the event types and their identity. Never: where events come from or how t
 from dataclasses import dataclass
 
 from clarion.node.primitives.block import Block
-from clarion.node.primitives.ids import BlockHash
-from clarion.node.primitives.transaction import Transaction
+from clarion.node.primitives.ids import BlockHash, Txid
+from clarion.node.primitives.transaction import Transaction, TxOut
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,7 +30,8 @@ class EventId:
 class Event:
     """What every event carries: its identity, when the node logged it (Unix seconds), and the block that it is about.
 
-    `block_hash` is in internal order.
+    Events of the mempool are about the tip: the last block that the log had told by then. `block_hash` is in internal
+    order.
     """
 
     id: EventId
@@ -79,3 +80,42 @@ class TipChanged(Event):
 
     fork_hash: BlockHash
     initial_download: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TxAdded(Event):
+    """A transaction entered the mempool.
+
+    `fee_sat` in satoshis; `vsize` in virtual bytes, which many signature operations raise; `spent` are the outputs that
+    its inputs spend, in their order; `mempool_sequence` is the number that Core's topic `sequence` gives the change.
+    """
+
+    tx: Transaction
+    fee_sat: int
+    vsize: int
+    spent: tuple[TxOut, ...]
+    mempool_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class TxRemoved(Event):
+    """A transaction left the mempool.
+
+    `reason` is `block` (a block has it: TxConfirmed follows), `conflict` (a block has another that spends the same),
+    `replaced` (by `replaced_by`), `expiry`, `sizelimit` or `reorg`. Hashes are in internal order.
+    """
+
+    txid: Txid
+    reason: str
+    replaced_by: Txid | None
+    mempool_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class MempoolReset(Event):
+    """The mempool starts empty: forget what it held. The TxAdded that follow are the new whole.
+
+    `mempool_sequence` is the number that the next change will have.
+    """
+
+    mempool_sequence: int

@@ -24,8 +24,9 @@ class EventKind(IntEnum):
 class EventRow:
     """One row of the log.
 
-    `seq` counts from 1 without gaps (0 before the row is stored); `time` is in Unix seconds; `body` is what nothing
-    else could replay: for TIP_CHANGED see `tip_body`, else empty.
+    `seq` counts from 1 without gaps (0 while it is not known); `time` is in Unix seconds; `body` is what nothing else
+    could replay: for TIP_CHANGED see `tip_body`, for the mempool `mempool_rows`, else empty. `txid` and `reason` are
+    those of the mempool's rows, whose block is the tip.
     """
 
     kind: EventKind

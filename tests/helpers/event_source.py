@@ -7,15 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 import zmq
 
 from clarion.node.errors import BlockFileError
+from clarion.node.events.mempool_rows import BLOCK_REASON, added_body, confirmed_body, removed_body, reset_body
 from clarion.node.events.row import EventKind, EventRow, tip_body
 from clarion.node.primitives.block import Block, BlockHeader
-from clarion.node.primitives.ids import BlockHash, make_outpoint
+from clarion.node.primitives.ids import BlockHash, Txid, make_outpoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.notifiers.notifier import LoggedEvent
 
 _SUBSCRIPTION_S = 0.1
 
 LOG_ID = "00112233aabbccdd"
+SPENT = TxOut(500, b"\x51")
+"""The one output that transactions of the mempool spend here."""
 
 
 def make_block(nonce: int, tx_count: int = 1, prev_hash: bytes = bytes(32)) -> Block:
@@ -69,14 +72,46 @@ class ListSource:
         self._add(EventKind.BLOCK_DISCONNECTED, block.hash)
         self._add(EventKind.TIP_CHANGED, BlockHash(new_tip), tip_body(BlockHash(new_tip), False))
 
-    def _add(self, kind: EventKind, block_hash: BlockHash, body: bytes = b"") -> None:
-        self.rows.append(EventRow(kind, block_hash, 7, 1_700_000_000, body, len(self.rows) + 1))
+    def add_to_mempool(
+        self, tx: Transaction, mempool_sequence: int = 1, *, fee_sat: int = 200, vsize: int = 110
+    ) -> EventRow:
+        """Log a transaction that entered the mempool, and return its row."""
+        body = added_body(mempool_sequence, fee_sat, vsize, tx.raw, [SPENT])
+        return self._add(EventKind.TX_ADDED, BlockHash(bytes(32)), body, tx.txid)
+
+    def remove_from_mempool(
+        self, txid: Txid, reason: str, mempool_sequence: int = 2, *, replaced_by: Txid | None = None
+    ) -> EventRow:
+        """Log a transaction that left the mempool, not for a block, and return its row."""
+        body = removed_body(mempool_sequence, replaced_by)
+        return self._add(EventKind.TX_REMOVED, BlockHash(bytes(32)), body, txid, reason)
+
+    def confirm(self, confirmed: Sequence[tuple[Txid, int]]) -> None:
+        """Log transactions that left the mempool for a block."""
+        self._add(EventKind.TX_REMOVED, BlockHash(bytes(32)), confirmed_body(confirmed), reason=BLOCK_REASON)
+
+    def reset_mempool(self, mempool_sequence: int) -> None:
+        """Log that the mempool starts empty."""
+        self._add(EventKind.MEMPOOL_RESET, BlockHash(bytes(32)), reset_body(mempool_sequence))
+
+    def _add(
+        self,
+        kind: EventKind,
+        block_hash: BlockHash,
+        body: bytes = b"",
+        txid: Txid | None = None,
+        reason: str | None = None,
+    ) -> EventRow:
+        row = EventRow(kind, block_hash, 7, 1_700_000_000, body, len(self.rows) + 1, txid, reason)
+        self.rows.append(row)
+        return row
 
 
 class RecordingNotifier:
     """A notifier that remembers the rows it was told; `before` runs first and may raise or wait."""
 
     awaited = True
+    early = False
 
     def __init__(self, name: str = "recorder", before: Callable[[LoggedEvent], None] = lambda event: None) -> None:
         self.name = name

@@ -1,21 +1,21 @@
 """Rows of the log become events."""
 
-from dataclasses import replace
-
 import pytest
 
-from clarion.node.errors import StorageError
 from clarion.node.events.events import (
     BlockConnected,
     BlockDisconnected,
     EventId,
+    MempoolReset,
     TipChanged,
+    TxAdded,
     TxConfirmed,
+    TxRemoved,
     TxUnconfirmed,
 )
-from clarion.node.events.expand import CHAIN_EVENTS, expand_row, needs_block, row_event_types
+from clarion.node.events.expand import ALL_EVENTS, expand_row, needs_block, row_event_types
 from clarion.node.events.row import EventKind, EventRow
-from helpers.event_source import LOG_ID, ListSource, make_block
+from helpers.event_source import LOG_ID, SPENT, ListSource, make_block
 
 
 def _rows() -> list[EventRow]:
@@ -63,15 +63,55 @@ def test_identities_order_events() -> None:
     assert EventId(LOG_ID, 1, 9) < EventId(LOG_ID, 2, 0)
 
 
+def _mempool_rows() -> list[EventRow]:
+    source = ListSource()
+    tx, other = make_block(1, 2).txs
+    source.add_to_mempool(tx, mempool_sequence=1, fee_sat=250, vsize=141)
+    source.remove_from_mempool(tx.txid, "replaced", 2, replaced_by=other.txid)
+    source.remove_from_mempool(tx.txid, "expiry", 3)
+    source.confirm([(tx.txid, 4), (other.txid, 5)])
+    source.reset_mempool(6)
+    return source.rows
+
+
+def test_added_row_tells_the_transaction_with_what_it_pays_and_spends() -> None:
+    (event,) = expand_row(_mempool_rows()[0], LOG_ID)
+    tx = make_block(1, 2).txs[0]
+    assert isinstance(event, TxAdded)
+    assert (event.tx.raw, event.fee_sat, event.vsize, event.mempool_sequence) == (tx.raw, 250, 141, 1)
+    assert event.spent == (SPENT,)
+
+
+def test_removed_row_tells_reason_and_successor() -> None:
+    tx, other = make_block(1, 2).txs
+    replaced, expired = (next(expand_row(row, LOG_ID)) for row in _mempool_rows()[1:3])
+    assert isinstance(replaced, TxRemoved)
+    assert isinstance(expired, TxRemoved)
+    assert (replaced.txid, replaced.reason, replaced.replaced_by) == (tx.txid, "replaced", other.txid)
+    assert (expired.reason, expired.replaced_by, expired.mempool_sequence) == ("expiry", None, 3)
+
+
+def test_row_of_a_block_tells_each_transaction_that_it_took_out() -> None:
+    events = [event for event in expand_row(_mempool_rows()[3], LOG_ID) if isinstance(event, TxRemoved)]
+    assert [(event.txid, event.mempool_sequence) for event in events] == [
+        (tx.txid, sequence) for tx, sequence in zip(make_block(1, 2).txs, (4, 5), strict=True)
+    ]
+    assert [(event.id.index, event.reason) for event in events] == [(0, "block"), (1, "block")]
+
+
+def test_reset_row_tells_the_next_sequence() -> None:
+    (event,) = expand_row(_mempool_rows()[4], LOG_ID)
+    assert isinstance(event, MempoolReset)
+    assert event.mempool_sequence == 6
+
+
 @pytest.mark.parametrize("kind", list(EventKind))
-def test_every_kind_expands_to_its_types_or_says_that_it_does_not(kind: EventKind) -> None:
-    row = replace(_rows()[0] if needs_block(kind) else _rows()[1], kind=kind)
-    if not row_event_types(kind):
-        with pytest.raises(StorageError, match=kind.name):
-            list(expand_row(row, LOG_ID))
-    else:
-        block = make_block(1, 3) if needs_block(kind) else None
-        assert {type(event) for event in expand_row(row, LOG_ID, block)} == row_event_types(kind) <= CHAIN_EVENTS
+def test_every_kind_expands_to_its_types_and_to_nothing_that_is_not_wanted(kind: EventKind) -> None:
+    row = next(row for row in (*_rows(), *_mempool_rows()) if row.kind is kind)
+    block = make_block(1, 3) if needs_block(kind) else None
+    types = row_event_types(kind)
+    assert {type(event) for event in expand_row(row, LOG_ID, block)} == types <= ALL_EVENTS
+    assert list(expand_row(row, LOG_ID, block, ALL_EVENTS - types)) == []
 
 
 def test_another_block_than_the_rows_is_a_bug() -> None:

@@ -1,11 +1,15 @@
 """Lanes: order, retries, waiting, stopping."""
 
+import random
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from clarion.node.errors import BlockFileError, ConfigError
+from clarion.node.events.row import EventRow
 from clarion.notifiers import lane as lane_module
 from clarion.notifiers.engine import EventsEngine
 from clarion.notifiers.notifier import LoggedEvent
@@ -138,3 +142,92 @@ def test_failing_open_closes_what_was_opened() -> None:
 def test_two_notifiers_of_one_name_are_refused() -> None:
     with pytest.raises(ConfigError, match="same name: x, x"):
         EventsEngine(_source(0), [RecordingNotifier("x"), RecordingNotifier("x")], 0).start()
+
+
+def _early(name: str = "early", before: Callable[[LoggedEvent], None] = lambda event: None) -> RecordingNotifier:
+    notifier = RecordingNotifier(name, before)
+    notifier.early = True
+    return notifier
+
+
+def _pool_rows(count: int, after: int) -> list[EventRow]:
+    log = _source(0)
+    rows = [log.add_to_mempool(make_block(nonce).txs[0], nonce + 1) for nonce in range(count)]
+    return [replace(row, seq=after + number) for number, row in enumerate(rows, 1)]
+
+
+def test_rows_that_are_offered_are_told_before_they_are_in_the_log_and_not_again_behind() -> None:
+    source, early, patient = _source(1), _early(), RecordingNotifier("patient")
+    engine = EventsEngine(source, [early, patient], 0)
+    engine.start()
+    rows = _pool_rows(3, after=2)
+    for row in rows:
+        engine.offer(row)
+    wait_until(lambda: early.told == [1, 2, 3, 4, 5])
+    assert patient.told == [1, 2]
+    source.rows += rows
+    source.connect(make_block(1000))
+    engine.wake()
+    wait_until(lambda: early.told == patient.told == list(range(1, 8)))
+    engine.stop(5)
+
+
+def test_an_offered_row_waits_for_the_rows_before_it() -> None:
+    source, early = _source(1), _early()
+    engine = EventsEngine(source, [early], 2)
+    engine.start()
+    rows = _pool_rows(3, after=2)
+    engine.offer(rows[1])  # the pipe was full when the first came
+    engine.offer(rows[2])
+    time.sleep(0.05)
+    assert early.told == []
+    source.rows += rows[:1]
+    engine.wake()
+    wait_until(lambda: early.told == [3, 4, 5])
+    engine.stop(5)
+
+
+def test_a_failed_row_that_was_offered_is_told_again_from_wherever_it_is() -> None:
+    source, failures = _source(1), [ZeroDivisionError()]
+
+    def fail_once(event: LoggedEvent) -> None:
+        if failures:
+            raise failures.pop()
+
+    early = _early(before=fail_once)
+    engine = EventsEngine(source, [early], 2)
+    engine.start()
+    engine.offer(_pool_rows(1, after=2)[0])
+    wait_until(lambda: early.told == [3])
+    engine.stop(5)
+
+
+def test_only_so_many_offered_rows_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_module, "EARLY_ROWS_KEPT", 2)
+    source, early = _source(1), _early()
+    engine = EventsEngine(source, [early], 0)
+    rows = _pool_rows(5, after=2)
+    for row in rows:
+        engine.offer(row)  # before the start: nothing is told meanwhile
+    engine.start()
+    wait_until(lambda: early.told == [1, 2, 3, 4])
+    source.rows += rows
+    engine.wake()
+    wait_until(lambda: early.told == [1, 2, 3, 4, 5, 6, 7])
+    engine.stop(5)
+
+
+def test_what_is_offered_in_any_mixture_is_told_once_and_in_order() -> None:
+    source, early, chance = _source(1), _early(), random.Random(7)
+    engine = EventsEngine(source, [early], 0)
+    engine.start()
+    for row in _pool_rows(500, after=2):
+        if chance.random() < 0.8:
+            engine.offer(row)
+        source.rows.append(row)
+        if chance.random() < 0.1:
+            engine.wake()
+    engine.wake()
+    wait_until(lambda: len(early.told) >= 502)
+    engine.stop(5)
+    assert early.told == list(range(1, 503))

@@ -67,6 +67,24 @@ def test_rows_behind_the_start_are_told_after_a_wake(kind: type[EventsProcess], 
 
 
 @pytest.mark.parametrize("kind", RUNNERS)
+def test_offered_rows_are_told_before_they_are_in_the_log(kind: type[EventsProcess], source: FileSource) -> None:
+    config = _config(source, "sequence")
+    source.connect(make_block(1))
+    source.save()
+    runner = kind(make_setup(config))
+    with _running(runner, 2), Subscriber(config.addresses[0].address) as subscriber:
+        rows = [source.add_to_mempool(make_block(nonce).txs[0], nonce) for nonce in range(50)]
+        for row in rows:
+            runner.offer(row)
+        assert runner.sync(52, 10)
+        sequences = [int.from_bytes(body[33:], "little") for _, body, _ in subscriber.receive(50)]
+        assert sequences == list(range(50))
+        source.save()
+        runner.wake(52)
+        assert subscriber.is_silent()
+
+
+@pytest.mark.parametrize("kind", RUNNERS)
 def test_sync_returns_when_everything_is_told(kind: type[EventsProcess], source: FileSource) -> None:
     config = _config(source, "rawtx")
     runner = kind(make_setup(config))

@@ -79,16 +79,27 @@ def test_initial_download_is_silent_on_the_block_topics_only() -> None:
 
 
 def test_mempool_messages_carry_the_mempool_sequence() -> None:
-    (tx,), address = make_block(1).txs, free_tcp_address()
+    (tx,), source, address = make_block(1).txs, ListSource(), free_tcp_address()
+    source.reset_mempool(1)
+    source.add_to_mempool(tx, 1)
+    source.remove_from_mempool(tx.txid, "conflict", 0x0102030405060708)
     with _opened(*_all_topics(address)) as topics, Subscriber(address) as subscriber:
-        topics.transaction_added(tx, 1)
-        topics.transaction_removed(tx.txid, 0x0102030405060708)
+        _tell_all(topics, source)
         assert subscriber.receive(4) == [
             ("hashtx", tx.txid[::-1], 0),
             ("rawtx", tx.raw, 0),
             ("sequence", tx.txid[::-1] + b"A" + bytes.fromhex("0100000000000000"), 0),
             ("sequence", tx.txid[::-1] + b"R" + bytes.fromhex("0807060504030201"), 1),
         ]
+        assert subscriber.is_silent()
+
+
+def test_removal_for_a_block_is_silent() -> None:
+    txs, source, address = make_block(1, 2).txs, ListSource(), free_tcp_address()
+    source.confirm([(tx.txid, number) for number, tx in enumerate(txs)])
+    with _opened(*_all_topics(address)) as topics, Subscriber(address) as subscriber:
+        _tell_all(topics, source)
+        assert subscriber.is_silent()
 
 
 def test_each_address_of_a_topic_has_its_own_counter() -> None:

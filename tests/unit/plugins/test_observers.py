@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from clarion.node.events.events import BlockConnected, BlockDisconnected, Event, TipChanged
+from clarion.node.events.events import BlockConnected, BlockDisconnected, Event, TipChanged, TxAdded, TxRemoved
 from clarion.notifiers.engine import EventsEngine
 from clarion.notifiers.feed import Feed
 from clarion.plugins import hookimpl
@@ -32,6 +32,16 @@ class Watching:
 
     @hookimpl
     def tip_changed(self, event: TipChanged) -> None:
+        """Remember."""
+        self.seen.append(event)
+
+    @hookimpl
+    def tx_added(self, event: TxAdded) -> None:
+        """Remember."""
+        self.seen.append(event)
+
+    @hookimpl
+    def tx_removed(self, event: TxRemoved) -> None:
         """Remember."""
         self.seen.append(event)
 
@@ -80,13 +90,17 @@ def _one_block_and_back() -> ListSource:
 
 
 def test_every_observer_hook_is_called_with_its_event() -> None:
-    watching = Watching()
+    watching, source, (tx,) = Watching(), _one_block_and_back(), make_block(2).txs
+    source.add_to_mempool(tx)
+    source.remove_from_mempool(tx.txid, "expiry")
     (observer,) = _observers(w=watching)
-    for event in Feed(_one_block_and_back()).read(0, 10):
+    for event in Feed(source).read(0, 10):
         observer.tell(event)
-    assert [type(event) for event in watching.seen] == [BlockConnected, TipChanged, BlockDisconnected, TipChanged]
-    assert [event.id.index for event in watching.seen] == [2, 0, 2, 0]
-    assert len(OBSERVER_HOOKS) == 3
+    chain, mempool = watching.seen[:4], watching.seen[4:]
+    assert [type(event) for event in chain] == [BlockConnected, TipChanged, BlockDisconnected, TipChanged]
+    assert [type(event) for event in mempool] == [TxAdded, TxRemoved]
+    assert [event.id.index for event in watching.seen] == [2, 0, 2, 0, 0, 0]
+    assert len(OBSERVER_HOOKS) == 5
 
 
 def test_plugin_without_block_hooks_reads_no_blocks() -> None:
