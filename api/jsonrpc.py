@@ -13,7 +13,9 @@ from typing import Any
 import orjson
 
 from clarion.api.auth import Whitelist
+from clarion.api.rpc import registry
 from clarion.api.rpc.errors import RpcCode
+from clarion.api.rpc.members import Members
 from clarion.api.rpc.parse import type_mismatch
 from clarion.api.rpc.registry import Params
 from clarion.node.errors import RpcError
@@ -100,21 +102,6 @@ def _invalid(message: str) -> RpcError:
     return RpcError(RpcCode.INVALID_REQUEST, message)
 
 
-class _Members(dict[str, Any]):
-    """A decoded object that remembers a member that was named twice."""
-
-    doubled: str | None = None
-
-    @classmethod
-    def of(cls, pairs: list[tuple[str, Any]]) -> "_Members":
-        members = cls()
-        for key, value in pairs:
-            if key in members and members.doubled is None:
-                members.doubled = key
-            members[key] = value
-        return members
-
-
 def decode(body: bytes) -> Any:
     """Return the JSON value of a body. Raises RpcError -32700 `Parse error`."""
     try:
@@ -170,7 +157,7 @@ async def answer(body: bytes, user: str, whitelist: Whitelist, execute: Execute)
         refused = _check_batch(request, value, allowed)
         if refused is not None:
             return refused
-    return await _batch(request, value, user, execute)
+    return await _batch(request, value, body, user, execute)
 
 
 async def _single(
@@ -180,8 +167,7 @@ async def _single(
         request.parse(value, user)
         if allowed is not None and request.method not in allowed:
             return Reply(403)
-        if isinstance(request.params, dict):
-            _refuse_doubled_names(body)
+        request.params = _keep_doubled_names(request, body, None)
         reply = request.result(await execute(request.method, request.params))
     except RpcError as error:
         if not request.v2 or error.code == RpcCode.INVALID_REQUEST:
@@ -192,14 +178,23 @@ async def _single(
     return Reply(200, encode(reply))
 
 
-def _refuse_doubled_names(body: bytes) -> None:
-    """Raise RpcError -8 if a named argument is given twice, which orjson does not tell."""
+def _keep_doubled_names(request: _Request, body: bytes, position: int | None) -> Params:
+    """Return the call's params with doubled names kept, which orjson does not tell, where they mean something.
+
+    `position` is the call's place in a batch. Raises RpcError -8 if a single call names an argument twice.
+    """
+    method = registry.find(request.method)
+    user_keys = method is not None and method.has_user_keys
+    if not user_keys and (position is not None or isinstance(request.params, list)):
+        return request.params
     try:
-        params = json.loads(body, object_pairs_hook=_Members.of)["params"]
+        value = json.loads(body, object_pairs_hook=Members)
     except ValueError:
-        return
-    if isinstance(params, _Members) and params.doubled is not None:
+        return request.params
+    params: Params = (value if position is None else value[position]).get("params") or []
+    if position is None and isinstance(params, Members) and params.doubled is not None:
         raise RpcError(RpcCode.INVALID_PARAMETER, f"Parameter {params.doubled} specified multiple times")
+    return params if user_keys else request.params
 
 
 def _check_batch(request: _Request, calls: list[Any], allowed: frozenset[str]) -> Reply | None:
@@ -215,12 +210,13 @@ def _check_batch(request: _Request, calls: list[Any], allowed: frozenset[str]) -
     return None
 
 
-async def _batch(request: _Request, calls: list[Any], user: str, execute: Execute) -> Reply:
+async def _batch(request: _Request, calls: list[Any], body: bytes, user: str, execute: Execute) -> Reply:
     """Answer the members one after the other; each has a snapshot of its own, and errors are always HTTP 200."""
     replies = []
-    for call in calls:
+    for position, call in enumerate(calls):
         try:
             request.parse(call, user)
+            request.params = _keep_doubled_names(request, body, position)
             reply = request.result(await execute(request.method, request.params))
         except RpcError as error:
             reply = request.error(error)

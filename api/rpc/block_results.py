@@ -61,8 +61,8 @@ _PREVOUT = Result(
 )
 
 
-def transaction_result(*, prevout: bool = False) -> Result:
-    """Return the description of a transaction inside a block, with spent outputs if `prevout`."""
+def transaction_fields(*, fee: bool = False, prevout: bool = False, include_hex: bool = True) -> tuple[Result, ...]:
+    """Return the members of a transaction, with `fee` and spent outputs where the method shows them."""
     vin = (
         Result(_T.STR_HEX, "coinbase", "script of a coinbase's input", optional=True),
         Result(_T.STR_HEX, "txid", "transaction whose output is spent", optional=True),
@@ -83,23 +83,18 @@ def transaction_result(*, prevout: bool = False) -> Result:
         Result(_T.NUM, "n", "number of the output"),
         Result(_T.OBJ, "scriptPubKey", "its script", SCRIPT_PUBKEY_FIELDS),
     )
-    return Result(
-        _T.OBJ,
-        "",
-        "",
-        (
-            Result(_T.STR_HEX, "txid", "hash without witness"),
-            Result(_T.STR_HEX, "hash", "hash with witness"),
-            Result(_T.NUM, "version", "the version"),
-            Result(_T.NUM, "size", "bytes"),
-            Result(_T.NUM, "vsize", "virtual bytes (BIP141)"),
-            Result(_T.NUM, "weight", "weight (BIP141)"),
-            Result(_T.NUM, "locktime", "the lock time"),
-            Result(_T.ARR, "vin", "the inputs", (Result(_T.OBJ, "", "", vin),)),
-            Result(_T.ARR, "vout", "the outputs", (Result(_T.OBJ, "", "", vout),)),
-            Result(_T.STR_AMOUNT, "fee", "the fee in BTC, where undo data is there", optional=True),
-            Result(_T.STR_HEX, "hex", "the transaction's bytes"),
-        ),
+    return (
+        Result(_T.STR_HEX, "txid", "hash without witness"),
+        Result(_T.STR_HEX, "hash", "hash with witness"),
+        Result(_T.NUM, "version", "the version"),
+        Result(_T.NUM, "size", "bytes"),
+        Result(_T.NUM, "vsize", "virtual bytes (BIP141)"),
+        Result(_T.NUM, "weight", "weight (BIP141)"),
+        Result(_T.NUM, "locktime", "the lock time"),
+        Result(_T.ARR, "vin", "the inputs", (Result(_T.OBJ, "", "", vin),)),
+        Result(_T.ARR, "vout", "the outputs", (Result(_T.OBJ, "", "", vout),)),
+        *((Result(_T.STR_AMOUNT, "fee", "the fee in BTC, where undo data is there", optional=True),) if fee else ()),
+        *((Result(_T.STR_HEX, "hex", "the transaction's bytes"),) if include_hex else ()),
     )
 
 
@@ -117,6 +112,6 @@ def _block(condition: str, transaction: Result) -> Result:
 BLOCK_RESULTS = (
     Result(_T.STR_HEX, "", "the block's bytes", condition="for verbosity = 0"),
     _block("for verbosity = 1", Result(_T.STR_HEX, "", "a txid")),
-    _block("for verbosity = 2", transaction_result()),
-    _block("for verbosity = 3", transaction_result(prevout=True)),
+    _block("for verbosity = 2", Result(_T.OBJ, "", "", transaction_fields(fee=True))),
+    _block("for verbosity = 3", Result(_T.OBJ, "", "", transaction_fields(fee=True, prevout=True))),
 )

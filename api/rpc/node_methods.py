@@ -32,6 +32,7 @@ METHOD_MODULES = (
     "mining",
     "network",
     "node_state",
+    "raw_transaction",
     "scan",
     "util",
     "utxo",

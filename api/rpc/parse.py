@@ -1,13 +1,14 @@
 """Reading of argument values as the reference reads them, with its error codes and texts.
 
-Owns: integers, hashes, hex, verbosity. Never: what the values mean.
+Owns: integers, amounts, hashes, hex, verbosity, arrays and objects. Never: what the values mean.
 """
 
 from typing import Any
 
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.spec import json_type
-from clarion.node.errors import RpcError
+from clarion.node.errors import DecodeError, RpcError
+from clarion.node.primitives import amounts
 
 INT32 = (-(2**31), 2**31 - 1)
 UINT32 = (0, 2**32 - 1)
@@ -33,6 +34,20 @@ def parse_str(value: Any) -> str:
     return value
 
 
+def parse_list(value: Any) -> list[Any]:
+    """Return an array. Raises RpcError -3 for another type."""
+    if not isinstance(value, list):
+        raise type_mismatch(value, "array")
+    return value
+
+
+def parse_object(value: Any) -> dict[str, Any]:
+    """Return an object. Raises RpcError -3 for another type."""
+    if not isinstance(value, dict):
+        raise type_mismatch(value, "object")
+    return value
+
+
 def type_mismatch(value: Any, expected: str) -> RpcError:
     """Return the error about a value whose JSON type is not `expected`."""
     return RpcError(RpcCode.TYPE_ERROR, f"JSON value of type {json_type(value)} is not of expected type {expected}")
@@ -48,6 +63,24 @@ def parse_hash(value: Any, name: str) -> bytes:
             RpcCode.INVALID_PARAMETER, f"{name} must be of length 64 (not {len(text.encode())}, for '{text}')"
         )
     raise RpcError(RpcCode.INVALID_PARAMETER, f"{name} must be hexadecimal string (not '{text}')")
+
+
+def parse_hex(value: Any, name: str) -> bytes:
+    """Return the bytes of a hex string that is not empty. Raises RpcError -8 naming the argument `name`."""
+    text = value if isinstance(value, str) else ""
+    if not is_hex(text):
+        raise RpcError(RpcCode.INVALID_PARAMETER, f"{name} must be hexadecimal string (not '{text}')")
+    return bytes.fromhex(text)
+
+
+def parse_amount(value: Any) -> int:
+    """Return the satoshis of an amount in coins, a number or its text. Raises RpcError -3."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise RpcError(RpcCode.TYPE_ERROR, "Amount is not a number or string")
+    try:
+        return amounts.parse_amount(str(value))
+    except DecodeError as error:
+        raise RpcError(RpcCode.TYPE_ERROR, str(error)) from None
 
 
 def is_hex(text: str) -> bool:

@@ -49,6 +49,8 @@ class Method:
     variadic: bool
     handler: Callable[..., Any]
     waits: bool = False
+    has_user_keys: bool = False
+    """Whether an argument is an object whose keys the client chooses, so that a key may stand there twice."""
 
 
 _TABLE: dict[str, Method] = {}
@@ -90,6 +92,7 @@ def rpc_method(
             variadic,
             handler,
             waits,
+            any(arg.has_user_keys for arg in args),
         )
         return handler
 

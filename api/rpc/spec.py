@@ -72,6 +72,11 @@ class Arg:
         return self.names.split("|", 1)[0]
 
     @property
+    def has_user_keys(self) -> bool:
+        """Whether it is, or holds, an object whose keys the client chooses."""
+        return self.type is ArgType.OBJ_USER_KEYS or any(inner.has_user_keys for inner in self.inner)
+
+    @property
     def expected(self) -> str | None:
         """JSON type that the value must have, None where several are allowed."""
         return None if self.unchecked else _EXPECTED.get(self.type)
