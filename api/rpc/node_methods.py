@@ -30,10 +30,13 @@ METHOD_MODULES = (
     "control",
     "mempool",
     "mining",
+    "multisig",
     "network",
     "node_state",
+    "raw_signing",
     "raw_transaction",
     "scan",
+    "transaction_sources",
     "util",
     "utxo",
 )

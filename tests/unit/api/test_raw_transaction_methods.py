@@ -45,7 +45,8 @@ def test_decodescript_vectors(stack: ApiStack, shared_path: Callable[..., Path],
 
 
 KEY = "03b0da749730dc9b4b1f4a14d6902877a92541f5368778853d9c4a0cb7802dcfb2"
-OLD_KEY = "04b0da749730dc9b4b1f4a14d6902877a92541f5368778853d9c4a0cb7802dcfb2" + (
+OLD_KEY = (
+    "04b0da749730dc9b4b1f4a14d6902877a92541f5368778853d9c4a0cb7802dcfb2"
     "5e01fc8fde47c96c98a4f3a8123e33a38a50cf9025cc8c4494a518f991792bb7"
 )
 
