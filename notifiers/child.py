@@ -134,8 +134,7 @@ def _serve(
         ready = multiprocessing.connection.wait([connection, wake, early])
         try:
             if early in ready:
-                for row in receiver.receive():
-                    engine.offer(row)
+                engine.offer(receiver.receive())
             if wake in ready:
                 if not os.read(wake.fileno(), _WAKE_READ_BYTES):
                     return None

@@ -8,7 +8,7 @@ import fcntl
 import os
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -43,22 +43,28 @@ class EarlySender:
             with contextlib.suppress(OSError):
                 fcntl.fcntl(connection.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
-    def send(self, row: EventRow) -> bool:
-        """Send a row if there is room; whether it is on its way. Never blocks."""
+    def send(self, rows: Sequence[EventRow]) -> int:
+        """Send rows as far as there is room, and return how many are on their way. Never blocks."""
         # The lock keeps the bytes out of another file that could get the pipe's number after `close`.
         with self._lock:
-            if self._connection.closed:
-                return False
-            self._rest = self._write(self._rest)
-            if self._rest:
-                return False
-            frame = _encode(row)
-            rest = self._write(frame)
-            if len(rest) == len(frame):
-                return False
-            # A row that has begun must be finished before the next one.
-            self._rest = rest
-            return True
+            for count, row in enumerate(rows):
+                if not self._send(row):
+                    return count
+        return len(rows)
+
+    def _send(self, row: EventRow) -> bool:
+        if self._connection.closed:
+            return False
+        self._rest = self._write(self._rest)
+        if self._rest:
+            return False
+        frame = _encode(row)
+        rest = self._write(frame)
+        if len(rest) == len(frame):
+            return False
+        # A row that has begun must be finished before the next one.
+        self._rest = rest
+        return True
 
     def _write(self, data: bytes) -> bytes:
         """Write as much as there is room for and return the rest."""

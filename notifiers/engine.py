@@ -70,11 +70,11 @@ class EventsEngine:
         for lane in self._lanes:
             lane.wake()
 
-    def offer(self, row: EventRow) -> None:
-        """Give a row of the mempool to the lanes that want it before it is durable. Does no I/O and never blocks."""
-        event = FeedEvent(row, self._feed)
+    def offer(self, rows: Sequence[EventRow]) -> None:
+        """Give rows of the mempool to the lanes that want them before they are durable. Does no I/O, never blocks."""
+        events = [FeedEvent(row, self._feed) for row in rows]
         for lane in self._lanes:
-            lane.offer(event)
+            lane.offer(events)
 
     def call_when_told(self, seq: int, callback: Callable[[], None]) -> None:
         """Call `callback` once every awaited notifier has been told row `seq`: at once, or later on a lane's thread."""

@@ -49,11 +49,14 @@ class Lane:
         """Say that the log may have grown. Never blocks."""
         self._woken.set()
 
-    def offer(self, event: FeedEvent) -> None:
-        """Give a row of the mempool that will be in the log under its number. Never blocks; may forget the row."""
-        if self._takes_early and event.row.seq > self.position and len(self._early) < EARLY_ROWS_KEPT:
-            self._early[event.row.seq] = event
-            self._woken.set()
+    def offer(self, events: Sequence[FeedEvent]) -> None:
+        """Give rows of the mempool that will be in the log under their numbers. Never blocks; may forget some."""
+        if not self._takes_early:
+            return
+        for event in events:
+            if event.row.seq > self.position and len(self._early) < EARLY_ROWS_KEPT:
+                self._early[event.row.seq] = event
+        self._woken.set()
 
     def stop_at(self, seq: int) -> None:
         """End the lane as soon as row `seq` has been told."""

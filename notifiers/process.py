@@ -15,6 +15,7 @@ import os
 import pickle
 import threading
 import time
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -123,11 +124,11 @@ class EventsProcess:
         if child is not None:
             child.wake()
 
-    def offer(self, row: EventRow) -> None:
-        """Send the row ahead of its commit, if there is a child and room in its pipe."""
+    def offer(self, rows: Sequence[EventRow]) -> None:
+        """Send the rows ahead of their commit, as far as there is a child and room in its pipe."""
         child = self._child
         if child is not None:
-            child.early.send(row)
+            child.early.send(rows)
 
     def sync(self, seq: int, timeout_s: float | None = None) -> bool:
         """Wait for row `seq`, also across a restart of the child."""

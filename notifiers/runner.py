@@ -38,8 +38,8 @@ class EventsRunner(Protocol):
     def wake(self, seq: int) -> None:
         """Say that the rows up to `seq` are durable. Cheap, never blocks: called by the chain thread."""
 
-    def offer(self, row: EventRow) -> None:
-        """Give a row of the mempool that is not durable yet: Core's topics tell it at once.
+    def offer(self, rows: Sequence[EventRow]) -> None:
+        """Give rows of the mempool that are not durable yet: Core's topics tell them at once.
 
         Cheap, never blocks: called by the chain thread. A row that can't be taken is told when it is durable.
         """
@@ -76,10 +76,10 @@ class InProcessEvents:
         if self._engine is not None:
             self._engine.wake()
 
-    def offer(self, row: EventRow) -> None:
-        """Give the row to the lanes."""
+    def offer(self, rows: Sequence[EventRow]) -> None:
+        """Give the rows to the lanes."""
         if self._engine is not None:
-            self._engine.offer(row)
+            self._engine.offer(rows)
 
     def sync(self, seq: int, timeout_s: float | None = None) -> bool:
         """Wait for row `seq`."""

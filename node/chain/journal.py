@@ -7,7 +7,7 @@ Runs on the chain thread; a failed write raises StorageError and the node stops,
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from clarion.node.chain.block_index import BlockIndexEntry
@@ -48,6 +48,7 @@ class Journal:
         self._events: list[EventRow] = []
         self._connected: list[BlockIndexEntry] = []
         self._confirmed: list[tuple[Txid, int]] = []
+        self._early: list[EventRow] = []
         self._chain_rows = self._pool_rows = 0
         self._chain_since = self._pool_since = 0.0
         self._logged_tip: BlockIndexEntry | None = None
@@ -57,9 +58,9 @@ class Journal:
         """Number of the last row that is noted, durable or not; 0 for an empty log. May be read on any thread."""
         self.on_commit: Callable[[int], None] = lambda seq: None
         """Called after each durable commit of rows with the last sequence number, without the chain lock."""
-        self.on_early: Callable[[EventRow], None] = lambda row: None
-        """Called with each row of the mempool before which no row of the chain waits: nothing can take it back, so it
-        may be told at once. It becomes durable later, under the number that it has."""
+        self.on_early: Callable[[Sequence[EventRow]], None] = lambda rows: None
+        """Called by `tell_early`, with rows of the mempool before which no row of the chain waits: nothing can take them
+        back, so they may be told at once. They become durable later, under the numbers that they have."""
         self.tip_watch = TipWatch()
 
     def reset(self) -> None:
@@ -149,8 +150,14 @@ class Journal:
         row = EventRow(kind, tip.hash, tip.height, int(time.time()), body, self.last_seq, txid, reason)
         self._events.append(row)
         if not self._chain_rows:
-            self.on_early(row)
+            self._early.append(row)
         return self.last_seq
+
+    def tell_early(self) -> None:
+        """Let the rows be told that need not wait for their commit. Called when the pool's lock is free again."""
+        if self._early:
+            rows, self._early = self._early, []
+            self.on_early(rows)
 
     def confirmed(self, txid: Txid, mempool_sequence: int) -> None:
         """Note that a transaction left the mempool for a block. One row tells of all that follow each other."""
@@ -234,7 +241,7 @@ class Journal:
         """Write a commit. Rows of the mempool alone need no lock of the chain: no reader sees them in memory."""
         seq = self._stores.chain.commit(change)
         assert seq == self.last_seq, "rows were told under other numbers than they have in the log"
-        self._events = []
+        self._events, self._early = [], []
         self._chain_rows = self._pool_rows = 0
         return seq
 

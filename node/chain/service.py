@@ -127,6 +127,7 @@ class ChainService:
             self._uncommitted.append((job.future, error))
         else:
             self._uncommitted.append((job.future, result))
+        journal.tell_early()
         if journal.due or not journal.pending:
             self._commit()
         elif not journal.chain_pending:

@@ -26,7 +26,7 @@ class Scene:
         self.journal: Journal = self.node.manager.journal
         self.seen = self.journal.last_seq
         self.early: list[EventRow] = []
-        self.journal.on_early = self.early.append
+        self.journal.on_early = self.early.extend
 
     def entry(self, height: int) -> BlockIndexEntry:
         """Return a block of the active chain."""
@@ -62,6 +62,7 @@ def test_connected_blocks_are_logged_behind_what_their_step_did_to_the_mempool(s
 
 def test_numbers_are_known_at_once_and_are_those_of_the_log(scene: Scene) -> None:
     numbers = [scene.add(FIRST), scene.add(SECOND)]
+    scene.journal.tell_early()
     assert numbers == [scene.seen + 1, scene.seen + 2] == [row.seq for row in scene.early]
     assert scene.node.rows(scene.seen) == []
     scene.journal.commit()
@@ -74,9 +75,11 @@ def test_rows_behind_an_uncommitted_block_are_not_early(scene: Scene) -> None:
     scene.add()
     scene.journal.connected(scene.entry(2))
     scene.journal.end_step()
+    scene.journal.tell_early()
     assert scene.early == []
     scene.journal.commit()
     number = scene.add()
+    scene.journal.tell_early()
     assert [row.seq for row in scene.early] == [number]
 
 
@@ -88,6 +91,7 @@ def test_rewinding_leaves_the_rows_of_the_mempool_and_gives_the_numbers_of_block
     scene.journal.rewind(mark)
     assert not scene.journal.chain_pending
     assert scene.add(SECOND) == scene.seen + 2
+    scene.journal.tell_early()
     assert scene.kinds() == [ADDED, ADDED]
     assert [row.height for row in scene.early] == [2, 2]
 

@@ -42,19 +42,19 @@ def pipe() -> Iterator[Pipe]:
 
 def test_rows_arrive_as_they_were_sent(pipe: Pipe) -> None:
     rows = [_row(1), EventRow(EventKind.TX_REMOVED, BlockHash(bytes(32)), 0, 1, b"\x00\x01", 2, None, "expiry")]
-    assert [pipe.sender.send(row) for row in rows] == [True, True]
+    assert pipe.sender.send(rows) == 2
     assert pipe.drain() == rows
 
 
 def test_a_full_pipe_takes_no_more_until_it_is_read(pipe: Pipe) -> None:
     sent = 0
-    while pipe.sender.send(_row(sent + 1, 300_000)):
+    while pipe.sender.send([_row(sent + 1, 300_000)]):
         sent += 1
     assert sent > 0
-    assert not pipe.sender.send(_row(1000))
+    assert not pipe.sender.send([_row(1000)])
     first = pipe.drain()
     # The rest of the row that the pipe broke off comes before any other row.
-    assert pipe.sender.send(_row(1001))
+    assert pipe.sender.send([_row(1001)])
     rows = first + pipe.drain()
     assert [row.seq for row in rows] == [*range(1, sent + 1), 1001]
     assert all(row == _row(row.seq, 300_000) for row in rows[:-1])
@@ -62,11 +62,11 @@ def test_a_full_pipe_takes_no_more_until_it_is_read(pipe: Pipe) -> None:
 
 def test_a_closed_pipe_takes_nothing(pipe: Pipe) -> None:
     pipe.sender.close()
-    assert not pipe.sender.send(_row(1))
+    assert not pipe.sender.send([_row(1)])
     with pytest.raises(EOFError):
         pipe.receiver.receive()
 
 
 def test_a_process_that_is_gone_is_nobodys_error(pipe: Pipe) -> None:
     pipe.far.close()
-    assert not pipe.sender.send(_row(1))
+    assert not pipe.sender.send([_row(1)])

@@ -161,8 +161,7 @@ def test_rows_that_are_offered_are_told_before_they_are_in_the_log_and_not_again
     engine = EventsEngine(source, [early, patient], 0)
     engine.start()
     rows = _pool_rows(3, after=2)
-    for row in rows:
-        engine.offer(row)
+    engine.offer(rows)
     wait_until(lambda: early.told == [1, 2, 3, 4, 5])
     assert patient.told == [1, 2]
     source.rows += rows
@@ -177,8 +176,7 @@ def test_an_offered_row_waits_for_the_rows_before_it() -> None:
     engine = EventsEngine(source, [early], 2)
     engine.start()
     rows = _pool_rows(3, after=2)
-    engine.offer(rows[1])  # the pipe was full when the first came
-    engine.offer(rows[2])
+    engine.offer(rows[1:])  # the pipe was full when the first came
     time.sleep(0.05)
     assert early.told == []
     source.rows += rows[:1]
@@ -197,7 +195,7 @@ def test_a_failed_row_that_was_offered_is_told_again_from_wherever_it_is() -> No
     early = _early(before=fail_once)
     engine = EventsEngine(source, [early], 2)
     engine.start()
-    engine.offer(_pool_rows(1, after=2)[0])
+    engine.offer(_pool_rows(1, after=2))
     wait_until(lambda: early.told == [3])
     engine.stop(5)
 
@@ -207,8 +205,7 @@ def test_only_so_many_offered_rows_wait(monkeypatch: pytest.MonkeyPatch) -> None
     source, early = _source(1), _early()
     engine = EventsEngine(source, [early], 0)
     rows = _pool_rows(5, after=2)
-    for row in rows:
-        engine.offer(row)  # before the start: nothing is told meanwhile
+    engine.offer(rows)  # before the start: nothing is told meanwhile
     engine.start()
     wait_until(lambda: early.told == [1, 2, 3, 4])
     source.rows += rows
@@ -223,7 +220,7 @@ def test_what_is_offered_in_any_mixture_is_told_once_and_in_order() -> None:
     engine.start()
     for row in _pool_rows(500, after=2):
         if chance.random() < 0.8:
-            engine.offer(row)
+            engine.offer([row])
         source.rows.append(row)
         if chance.random() < 0.1:
             engine.wake()

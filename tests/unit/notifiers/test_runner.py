@@ -74,8 +74,7 @@ def test_offered_rows_are_told_before_they_are_in_the_log(kind: type[EventsProce
     runner = kind(make_setup(config))
     with _running(runner, 2), Subscriber(config.addresses[0].address) as subscriber:
         rows = [source.add_to_mempool(make_block(nonce).txs[0], nonce) for nonce in range(50)]
-        for row in rows:
-            runner.offer(row)
+        runner.offer(rows)
         assert runner.sync(52, 10)
         sequences = [int.from_bytes(body[33:], "little") for _, body, _ in subscriber.receive(50)]
         assert sequences == list(range(50))
