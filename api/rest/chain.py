@@ -76,7 +76,7 @@ def block_hash_by_height(ctx: ReaderContext, request: RestRequest) -> RestAnswer
     raise format_error()
 
 
-def _node_answer(ctx: ReaderContext, request: RestRequest, method: str, params: Sequence[bool] = ()) -> RestAnswer:
+def _node_answer(ctx: ReaderContext, request: RestRequest, method: str, params: Sequence[object] = ()) -> RestAnswer:
     if request.format != "json":
         raise format_error("json")
     return json_answer(ctx.node.call_raw(method, params))
@@ -85,6 +85,19 @@ def _node_answer(ctx: ReaderContext, request: RestRequest, method: str, params: 
 def chain_info(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
     """Answer /rest/chaininfo.json: what getblockchaininfo answers."""
     return _node_answer(ctx, request, "getblockchaininfo")
+
+
+def deployment_info(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
+    """Answer /rest/deploymentinfo.json and /rest/deploymentinfo/<hash>.json: what getdeploymentinfo answers."""
+    if request.format != "json":
+        raise format_error("json")
+    if not request.param:
+        return _node_answer(ctx, request, "getdeploymentinfo", [None])
+    block_hash = parse_block_hash(request.param)
+    with ctx.reader.snapshot() as snapshot:
+        if snapshot.block(block_hash) is None:
+            raise RestError(400, "Block not found")
+    return _node_answer(ctx, request, "getdeploymentinfo", [request.param])
 
 
 def mempool(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
@@ -111,6 +124,8 @@ def _query_flag(request: RestRequest, name: str, default: str) -> bool:
 
 ROUTES = (
     RestRoute("/rest/chaininfo", chain_info, always),
+    RestRoute("/rest/deploymentinfo/", deployment_info, always),
+    RestRoute("/rest/deploymentinfo", deployment_info, always),
     RestRoute("/rest/mempool/", mempool, always),
     RestRoute("/rest/headers/", headers, json_only),
     RestRoute("/rest/blockhashbyheight/", block_hash_by_height),

@@ -1,4 +1,4 @@
-"""RPC methods about the chain that only the live node can answer: getblockchaininfo, getchaintips.
+"""RPC methods about the chain that only the live node can answer: getblockchaininfo, getchainstates, getchaintips.
 
 Owns: their answers, read from memory under the chain lock and put together without it. Never: blocks' contents.
 """
@@ -98,6 +98,54 @@ def getblockchaininfo(ctx: NodeContext) -> dict[str, Any]:
         answer["signet_challenge"] = ctx.params.signet_challenge.hex()
     answer["warnings"] = ctx.warnings_json()
     return answer
+
+
+@rpc_method(
+    "getchainstates",
+    category="blockchain",
+    where=NODE,
+    description="Returns the chainstates. There is one, whose blocks are all validated.",
+    results=Result(
+        _T.OBJ,
+        "",
+        "",
+        (
+            Result(_T.NUM, "headers", "height of the best header"),
+            Result(
+                _T.ARR,
+                "chainstates",
+                "the chainstates, the active one last",
+                (
+                    Result(
+                        _T.OBJ,
+                        "",
+                        "",
+                        (
+                            Result(_T.NUM, "blocks", "height of its chain"),
+                            Result(_T.STR_HEX, "bestblockhash", "hash of its tip"),
+                            Result(_T.STR_HEX, "bits", "the tip's target in compact form"),
+                            Result(_T.STR_HEX, "target", "the tip's target"),
+                            Result(_T.NUM, "difficulty", "the tip's difficulty"),
+                            Result(_T.NUM, "verificationprogress", "estimated share of the chain that is verified"),
+                            Result(_T.NUM, "coins_db_cache_bytes", "cache of the coins database"),
+                            Result(_T.NUM, "coins_tip_cache_bytes", "cache of coins that are not flushed yet"),
+                            Result(_T.BOOL, "validated", "whether every block behind it was validated"),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+def getchainstates(ctx: NodeContext) -> dict[str, Any]:
+    """Return the only chainstate, as `getblockchaininfo` sees it."""
+    chain = getblockchaininfo(ctx)
+    members = ("blocks", "bestblockhash", "bits", "target", "difficulty", "verificationprogress")
+    state: dict[str, Any] = {name: chain[name] for name in members}
+    state["coins_db_cache_bytes"] = ctx.stores.coins.cache_bytes
+    state["coins_tip_cache_bytes"] = ctx.chain.manager.state.options.cache_bytes
+    state["validated"] = True
+    return {"headers": chain["headers"], "chainstates": [state]}
 
 
 def _tip_status(entry: BlockIndexEntry, active: bool) -> str:

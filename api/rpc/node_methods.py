@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger("clarion.rpc")
 
 METHOD_MODULES = (
+    "block_stats",
     "blockchain",
     "chain_control",
     "chain_files",
     "chain_state",
+    "chain_stats",
     "control",
+    "deployments",
     "mempool",
     "mining",
     "multisig",
@@ -37,6 +40,7 @@ METHOD_MODULES = (
     "raw_transaction",
     "scan",
     "transaction_sources",
+    "tx_proof",
     "util",
     "utxo",
 )

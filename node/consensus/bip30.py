@@ -8,7 +8,7 @@ from clarion.node.consensus.position import ChainPosition
 from clarion.node.errors import BlockInvalid
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.block import Block
-from clarion.node.primitives.ids import OutPoint, hash_from_hex, make_outpoint
+from clarion.node.primitives.ids import BlockHash, OutPoint, hash_from_hex, make_outpoint
 from clarion.node.primitives.script import is_unspendable
 
 _BIP30_REPEATS = {
@@ -53,7 +53,12 @@ def bip30_outpoints(
 
 def is_bip30_repeat(position: ChainPosition) -> bool:
     """Return whether this is one of the two blocks that overwrite an unspent coinbase."""
-    return _BIP30_REPEATS.get(position.height) == position.hash
+    return is_bip30_repeat_at(position.height, position.hash)
+
+
+def is_bip30_repeat_at(height: int, block_hash: BlockHash) -> bool:
+    """Return the same by height and hash (internal order)."""
+    return _BIP30_REPEATS.get(height) == block_hash
 
 
 def _bip30_enforced(position: ChainPosition, params: ChainParams) -> bool:

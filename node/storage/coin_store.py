@@ -12,9 +12,9 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import Connection
 
 from clarion.node.primitives.coin import Coin
-from clarion.node.primitives.ids import BlockHash, OutPoint
+from clarion.node.primitives.ids import BlockHash, OutPoint, Txid
 from clarion.node.storage.coin_sql import CoinChange, CoinSql, coin_sql
-from clarion.node.storage.engine import READER_PATIENCE, snapshot
+from clarion.node.storage.engine import READER_PATIENCE, page_cache_bytes, snapshot
 from clarion.node.storage.faults import Outage, Patience, driver_errors
 from clarion.node.storage.location import Location
 from clarion.node.storage.writer import Writer
@@ -63,6 +63,14 @@ class CoinSnapshot:
             OutPoint(key[:32] + key[:31:-1]): Coin(value, script, code)
             for key, value, code, script in self._sql.fetch(self._connection, keys)
         }
+
+    def any_of(self, txid: Txid) -> Coin | None:
+        """Return the first unspent output of a transaction, None if it has none."""
+        page = self._sql.page(self._connection, txid, 1)
+        if not page or page[0][0][:32] != txid:
+            return None
+        _, value, code, script = page[0]
+        return Coin(value, script, code)
 
     def iterate(self, behind: OutPoint | None = None) -> Iterator[tuple[OutPoint, Coin]]:
         """Yield all coins by txid (as bytes in internal order), then index; little memory, whatever their number.
@@ -119,6 +127,7 @@ class CoinStore:
         self._writer = writer
         self._reader = reader
         self._sql = coin_sql(location)
+        self.cache_bytes = page_cache_bytes(location, "coins")
 
     def fetch(self, outpoints: Sequence[OutPoint]) -> dict[OutPoint, Coin]:
         """Return those of the coins that exist, as of the last flush, in one batched query. Raises StorageError."""

@@ -67,6 +67,11 @@ _POSTGRES_COINS_SETTINGS = (
 )
 
 
+def page_cache_bytes(location: Location, component: str) -> int:
+    """Return the size of the page cache that the writer of a database has in this process; a server keeps its own."""
+    return _SQLITE_WRITER_CACHE_KIB[component] << 10 if location.is_sqlite else 0
+
+
 def writer_engine(location: Location, component: str) -> Engine:
     """Return an engine for the single writer of one database (`chain` or `coins`), which is created if missing."""
     engine = _create(location, component, create=True)

@@ -124,3 +124,12 @@ def test_info_paths_are_those_of_the_methods(stack: ApiStack) -> None:
     assert stack.get("/rest/mempool/info.json").json()["loaded"] is True
     assert stack.get("/rest/mempool/contents.json").json() == {}
     assert stack.get("/rest/mempool/contents.json?verbose=false").json() == []
+
+
+def test_deployment_info(stack: ApiStack) -> None:
+    first = stack.result("getblockhash", 0)
+    assert stack.get("/rest/deploymentinfo.json").json() == stack.result("getdeploymentinfo")
+    assert stack.get(f"/rest/deploymentinfo/{first}.json").json()["height"] == 0
+    unknown, malformed = (stack.get(f"/rest/deploymentinfo/{text}.json") for text in ("00" * 32, "00"))
+    assert (unknown.status_code, unknown.text.strip()) == (400, "Block not found")
+    assert (malformed.status_code, malformed.text.strip()) == (400, "Invalid hash: 00")

@@ -1,0 +1,51 @@
+"""getblockstats against the reference's answers, over the blocks that come with them."""
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.api_stack import ApiStack
+from helpers.shared import shared_path
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Any:
+    return json.loads(shared_path("vectors", "core", "rpc_getblockstats.json").read_text(), parse_float=Decimal)
+
+
+@pytest.fixture(scope="module")
+def stack(recorded: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiStack]:
+    folder: Path = tmp_path_factory.mktemp("stats")
+    stack = ApiStack(folder).ready()
+    stack.result("setmocktime", recorded["mocktime"])
+    for block in recorded["blocks"]:
+        stack.result("submitblock", block)
+    yield stack
+    stack.close()
+
+
+def test_whole_answers(recorded: Any, stack: ApiStack) -> None:
+    assert len(recorded["stats"]) == 3
+    for want in recorded["stats"]:
+        by_height = stack.result("getblockstats", want["height"])
+        assert by_height == want
+        assert stack.result("getblockstats", want["blockhash"]) == by_height
+
+
+def test_each_value_alone(recorded: Any, stack: ApiStack) -> None:
+    want = recorded["stats"][-1]
+    for name, value in want.items():
+        assert stack.result("getblockstats", want["height"], [name]) == {name: value}
+
+
+def test_proof_of_each_transaction(recorded: Any, stack: ApiStack) -> None:
+    block_hash = recorded["stats"][-1]["blockhash"]
+    txids = stack.result("getblock", block_hash)["tx"]
+    assert len(txids) > 2
+    for txid in txids:
+        proof = stack.result("gettxoutproof", [txid], block_hash)
+        assert stack.result("verifytxoutproof", proof) == [txid]
