@@ -13,9 +13,11 @@ from pathlib import Path
 
 from clarion.node.errors import ConfigError
 from clarion.node.mempool.options import MempoolOptions
+from clarion.node.mining.options import MiningOptions
 from clarion.node.options.chain_choice import CHAINS
 from clarion.node.options.load import Loaded, load_settings
 from clarion.node.options.mempool_values import read_mempool_options
+from clarion.node.options.mining_values import read_mining_options
 from clarion.node.options.option import Option
 from clarion.node.options.prune_option import read_prune
 from clarion.node.options.reader import OptionReader
@@ -23,7 +25,7 @@ from clarion.node.options.service_options import ZMQ_TOPICS
 from clarion.node.options.settings import Settings, Value
 from clarion.node.options.test_switches import read_test_switches
 from clarion.node.options.validation_values import read_assume_valid, read_minimum_chainwork
-from clarion.node.options.values import check_port, read_amount, read_text
+from clarion.node.options.values import check_port, read_text
 from clarion.node.options.values import split_host_port as split_host_port
 from clarion.node.params.chain_params import (
     ChainParams,
@@ -92,11 +94,7 @@ class Config:
     """Values of -test: `bip94`, `addrman`, …"""
 
     mempool: MempoolOptions
-    block_max_weight: int
-    block_reserved_weight: int
-    block_min_tx_fee_sat: int
-    """Satoshis per kvB."""
-    block_version: int | None
+    mining: MiningOptions
 
     server: bool
     rest: bool
@@ -252,10 +250,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         signet_challenge=parse_signet_challenge(read.texts("signetchallenge")) if loaded.chain == "signet" else None,
         test_switches=read_test_switches(loaded.chain, read.texts("test")),
         mempool=mempool,
-        block_max_weight=_block_max_weight(read),
-        block_reserved_weight=_reserved_weight(read),
-        block_min_tx_fee_sat=read_amount("blockmintxfee", read.settings.get("blockmintxfee") or "0.00000001"),
-        block_version=None if read.settings.get("blockversion") is None else read.number("blockversion", 0),
+        mining=read_mining_options(loaded.chain, read),
         server=read.flag("server", True),
         rest=read.flag("rest", False),
         rpc_bind=_host_ports(read, "rpcbind"),
@@ -327,22 +322,6 @@ def _check_test_only(loaded: Loaded, read: OptionReader) -> None:
     for name in ("testactivationheight", "vbparams"):
         if loaded.chain == "main" and read.texts(name):
             raise ConfigError(f"The -{name} option may not be used on mainnet.")
-
-
-def _block_max_weight(read: OptionReader) -> int:
-    weight = read.number("blockmaxweight", 4_000_000)
-    if weight > 4_000_000:
-        raise ConfigError(f"Specified -blockmaxweight ({weight}) exceeds consensus maximum block weight (4000000)")
-    return weight
-
-
-def _reserved_weight(read: OptionReader) -> int:
-    weight = read.number("blockreservedweight", 8000)
-    if weight < 2000:
-        raise ConfigError(f"Specified -blockreservedweight ({weight}) is lower than minimum safety value of (2000)")
-    if weight > 4_000_000:
-        raise ConfigError(f"Specified -blockreservedweight ({weight}) exceeds consensus maximum block weight (4000000)")
-    return weight
 
 
 def _rpc_port(loaded: Loaded, read: OptionReader) -> int:

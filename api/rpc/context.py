@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from clarion.node.chain.service import ChainService
     from clarion.node.chain.stores import ChainStores
     from clarion.node.config import Config
+    from clarion.node.mining.miner import Miner
+    from clarion.node.mining.template_cache import TemplateCache
     from clarion.node.params.chain_params import ChainParams
     from clarion.node.storage.chain_reader import ChainReader
     from clarion.notifiers.runner import EventsRunner
@@ -55,6 +57,8 @@ class NodeContext:
     blocks_dir: Path
     stores: ChainStores
     pruner: Pruner
+    miner: Miner
+    templates: TemplateCache
     stopping: Callable[[], bool] = lambda: False
     """Whether the node is shutting down: long work gives up."""
     log: CategoryLog | None = None

@@ -15,7 +15,7 @@ from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import BlockInvalid, DecodeError, RpcError
 from clarion.node.mining.generate import generate_block, generate_to_script
 from clarion.node.mining.template import complete_witness
-from clarion.node.primitives.block import HEADER_SIZE, BlockHeader, parse_block
+from clarion.node.primitives.block import HEADER_SIZE, Block, BlockHeader, parse_block
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.primitives.transaction import Transaction, decode_hex_transaction
 
@@ -42,13 +42,7 @@ _MAX_TRIES = Arg("maxtries", ArgType.NUM, "How many nonces to try", default=DEFA
 )
 def submitblock(ctx: NodeContext, hexdata: str, dummy: str | None) -> str | None:
     """Return None if the block was accepted and checked, else BIP22's word or the reject reason."""
-    try:
-        # Bytes behind the block are no fault, as in the reference; they are not kept.
-        block = parse_block(bytes.fromhex(hexdata))[0] if is_hex(hexdata) else None
-    except DecodeError:
-        block = None
-    if block is None:
-        raise RpcError(RpcCode.DESERIALIZATION_ERROR, "Block decode failed")
+    block = decode_block(hexdata)
     manager = ctx.chain.manager
     parent = manager.lookup(block.header.prev_hash)
     if parent is not None:
@@ -58,7 +52,22 @@ def submitblock(ctx: NodeContext, hexdata: str, dummy: str | None) -> str | None
         return "duplicate"
     if not outcome.checked:
         return "inconclusive"
-    return None if outcome.invalid is None else outcome.invalid.reject_reason or "rejected"
+    return None if outcome.invalid is None else bip22_answer(outcome.invalid)
+
+
+def decode_block(text: str) -> Block:
+    """Return the block of a hex text. Bytes behind it are no fault, as in the reference. Raises RpcError -22."""
+    try:
+        if is_hex(text):
+            return parse_block(bytes.fromhex(text))[0]
+    except DecodeError:
+        pass
+    raise RpcError(RpcCode.DESERIALIZATION_ERROR, "Block decode failed")
+
+
+def bip22_answer(invalid: BlockInvalid) -> str:
+    """Return the reason in the words of BIP22."""
+    return invalid.reject_reason or "rejected"
 
 
 @rpc_method(
@@ -85,14 +94,7 @@ def submitheader(ctx: NodeContext, hexdata: str) -> None:
 
 
 def _generate(ctx: NodeContext, script: bytes, nblocks: int, maxtries: int) -> list[str]:
-    hashes = generate_to_script(
-        ctx.chain,
-        ctx.clock,
-        script,
-        parse_int(nblocks),
-        parse_int(maxtries, UINT64),
-        block_version=ctx.config.block_version,
-    )
+    hashes = generate_to_script(ctx.miner, script, parse_int(nblocks), parse_int(maxtries, UINT64))
     return [hash_to_hex(block_hash) for block_hash in hashes]
 
 
@@ -168,7 +170,7 @@ def generateblock(ctx: NodeContext, output: str, transactions: list[Any], submit
     script = _script_of_output(ctx, output)
     txs = [_transaction(parse_str(text)) for text in transactions]
     try:
-        block = generate_block(ctx.chain, ctx.clock, script, txs, submit, block_version=ctx.config.block_version)
+        block = generate_block(ctx.miner, script, txs, submit)
     except BlockInvalid as invalid:
         raise RpcError(RpcCode.VERIFY_ERROR, f"TestBlockValidity failed: {invalid}") from None
     if block is None:

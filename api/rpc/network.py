@@ -108,7 +108,7 @@ def getnetworkinfo(ctx: NodeContext) -> dict[str, Any]:
         "localrelay": True,
         "timeoffset": 0,
         "networkactive": True,
-        "connections": 0,
+        "connections": connection_count(ctx),
         "connections_in": 0,
         "connections_out": 0,
         "networks": _networks(),
@@ -128,6 +128,11 @@ def getnetworkinfo(ctx: NodeContext) -> dict[str, Any]:
 )
 def getconnectioncount(ctx: NodeContext) -> int:
     """Return the number of connections."""
+    return connection_count(ctx)
+
+
+def connection_count(ctx: NodeContext) -> int:
+    """Return the number of connections to other nodes; without networking there are none."""
     return 0
 
 

@@ -24,6 +24,7 @@ _log = logging.getLogger("clarion.rpc")
 
 METHOD_MODULES = (
     "block_stats",
+    "block_template",
     "blockchain",
     "chain_control",
     "chain_files",
@@ -34,6 +35,7 @@ METHOD_MODULES = (
     "mempool",
     "mining",
     "multisig",
+    "mining_info",
     "network",
     "node_state",
     "raw_signing",

@@ -24,6 +24,8 @@ from clarion.node.chain.reindex import Reindexer
 from clarion.node.config import Config
 from clarion.node.errors import BlockFileError, ClarionError, ConfigError, StorageError
 from clarion.node.log import Log, init_message, log_start
+from clarion.node.mining.miner import Miner
+from clarion.node.mining.template_cache import TemplateCache
 from clarion.node.storage.blk_reader import block_paths
 from clarion.node.storage.directory_lock import DirectoryLock
 
@@ -74,6 +76,7 @@ class Node:
         return 0
 
     def _become_ready(self, core: NodeCore) -> None:
+        miner = Miner(core.chain, core.clock, self._config.mining, stopping=self._stop.is_set)
         self._methods.attach(
             NodeContext(
                 params=core.params,
@@ -86,6 +89,8 @@ class Node:
                 stopping=self._stop.is_set,
                 stores=core.storage.stores,
                 pruner=core.pruner,
+                miner=miner,
+                templates=TemplateCache(miner),
                 last_event_seq=lambda: core.manager.journal.last_seq,
                 blocks_dir=self._config.blocks_dir,
                 log=self._log.filter,

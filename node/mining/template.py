@@ -3,14 +3,15 @@
 Owns: coinbase, commitment, version, time and bits of a new block. Never: choosing transactions, finding a nonce.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from clarion.node.consensus.constants import MAX_TIMEWARP
 from clarion.node.consensus.deployments import buried_active_after
 from clarion.node.consensus.position import ChainPosition
 from clarion.node.consensus.pow import next_work_required
 from clarion.node.consensus.subsidy import block_subsidy
-from clarion.node.consensus.versionbits import VersionBits
+from clarion.node.consensus.versionbits import ThresholdState, VersionBits
 from clarion.node.consensus.witness import COMMITMENT_HEADER, witness_commitment_index
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.block import Block, BlockHeader
@@ -26,6 +27,37 @@ NONFINAL_SEQUENCE = 0xFFFFFFFE
 """Makes the coinbase's lock time count."""
 RESERVED_VALUE = bytes(32)
 """The coinbase's witness, which the commitment covers (BIP141)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTemplate:
+    """A block that is valid on top of `prev` but for its nonce, and what miners are told about it."""
+
+    block: Block
+    prev: ChainPosition
+    min_time: int
+    """The earliest time that the block may be given (Unix seconds)."""
+    fees: Sequence[int]
+    """Fee of each transaction but the coinbase, in satoshis."""
+    sigop_costs: Sequence[int]
+    """Sigop cost of each transaction but the coinbase."""
+    deployments: Mapping[str, ThresholdState]
+    """State of each signalled deployment for this block."""
+    pool_updates: int = 0
+    """How often the pool had changed when the transactions were chosen."""
+
+    @property
+    def height(self) -> int:
+        """Height of the block."""
+        return self.prev.height + 1
+
+    def header_at(self, now: int, params: ChainParams) -> BlockHeader:
+        """Return the header with the time `now` (Unix seconds) if that is later, and the bits that go with it."""
+        header = self.block.header
+        time = max(header.time, self.min_time, now)
+        # Only testnet's rule makes the difficulty depend on the time.
+        bits = next_work_required(self.prev, time, params) if params.allow_min_difficulty else header.bits
+        return BlockHeader(header.version, header.prev_hash, header.merkle_root, time, bits, 0)
 
 
 def build_block(

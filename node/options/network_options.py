@@ -148,9 +148,9 @@ RELAY = [
 ]
 
 MINING = [
-    _later("blockmaxweight", _NUM, _MINING, "Largest block to make, weight units", "4000000", "=<n>", debug_only=True),
-    _later("blockmintxfee", _AMOUNT, _MINING, "Least fee rate in a block, BTC/kvB", "0.00000001", "=<amt>"),
-    _later("blockreservedweight", _NUM, _MINING, "Weight kept free for the coinbase", "8000", "=<n>"),
+    Option("blockmaxweight", _NUM, _MINING, "Largest block to make, weight units", "4000000", "=<n>", debug_only=True),
+    Option("blockmintxfee", _AMOUNT, _MINING, "Least fee rate in a block, BTC/kvB", "0.00000001", "=<amt>"),
+    Option("blockreservedweight", _NUM, _MINING, "Weight kept free for the coinbase", "8000", "=<n>"),
     Option("blockversion", _NUM, _MINING, "Version of blocks made on regtest", "", "=<n>", debug_only=True),
 ]
 

@@ -113,7 +113,7 @@ TESTING = [
     Option("maxsigcachesize", _NUM, _DEBUG, "MiB for the script cache", "32", "=<n>", debug_only=True),
     Option("maxtipage", _NUM, _DEBUG, "Age in seconds of a tip in initial sync", "86400", "=<n>", debug_only=True),
     Option("mocktime", _NUM, _DEBUG, "Replace the clock by this Unix time", "0", "=<n>", debug_only=True),
-    Option("printpriority", _FLAG, _DEBUG, "Log fee rates of mined transactions", "0", debug_only=True, effect=_LATER),
+    Option("printpriority", _FLAG, _DEBUG, "Log fee rates of mined transactions", "0", debug_only=True),
     Option("stopafterblockimport", _FLAG, _DEBUG, "Stop once blocks are loaded", "0", debug_only=True),
     Option("stopatheight", _NUM, _DEBUG, "Stop at this height", "0", debug_only=True, effect=_LATER),
     Option(

@@ -24,6 +24,8 @@ from clarion.node.chain.service import ChainService
 from clarion.node.config import load_config
 from clarion.node.events.row import EventRow
 from clarion.node.log import LogFilter
+from clarion.node.mining.miner import Miner
+from clarion.node.mining.template_cache import TemplateCache
 from clarion.node.storage.chain_reader import ChainReader
 from helpers.chain_node import ChainNode
 from helpers.node_database import database_url
@@ -57,6 +59,7 @@ class ApiStack:
         self.stopped = False
         self.methods = NodeMethods()
         config = load_config([f"-datadir={folder}", "-regtest", f"-blocksdir={folder}"], {})
+        miner = Miner(self.service, self.node.clock, config.mining)
         self.context = NodeContext(
             params=self.node.params,
             config=config,
@@ -69,6 +72,8 @@ class ApiStack:
             blocks_dir=folder / "blocks",
             stores=self.node.stores,
             pruner=Pruner(self.node.manager.state, self.node.manager.journal, self.node.stores, 0),
+            miner=miner,
+            templates=TemplateCache(miner),
             log=LogFilter(),
         )
         database = database_url(folder)

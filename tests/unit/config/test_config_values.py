@@ -132,7 +132,12 @@ def test_directories_have_the_reference_shape(tmp_path: Path) -> None:
         ("-test=bip94", "-test=<option> can only be used with regtest"),
         ("-uacomment=a/b", "User Agent comment (a/b) contains unsafe characters."),
         ("-apiworkers=-1", "Invalid value for -apiworkers: -1 (at least 0 expected)"),
-        ("-blockmaxweight=4000001", "Specified -blockmaxweight (4000001) exceeds consensus maximum block weight"),
+        ("-blockmaxweight=4000001", "-blockmaxweight (4000001) exceeds consensus maximum block weight (4000000)"),
+        ("-blockmaxweight=7999", "-blockreservedweight (8000) exceeds -blockmaxweight (7999)"),
+        ("-blockreservedweight=1999", "-blockreservedweight (1999) is lower than minimum safety value of (2000)"),
+        ("-blockreservedweight=-1", "-blockreservedweight (0) is lower than minimum safety value of (2000)"),
+        ("-blockreservedweight=4000001", "-blockreservedweight (4000001) exceeds consensus maximum block weight"),
+        ("-blockmintxfee=", "Invalid amount for -blockmintxfee=<amount>: ''"),
     ],
 )
 def test_wrong_options(tmp_path: Path, argument: str, message: str) -> None:
@@ -170,3 +175,25 @@ def test_a_path_that_can_not_be_looked_at_is_one_line(tmp_path: Path) -> None:
         load_config([f"-datadir={tmp_path / ('x' * 300)}"], {})
     assert "x" * 300 in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_block_creation(tmp_path: Path) -> None:
+    mining = load(tmp_path, "-regtest").mining
+    assert (mining.max_weight, mining.reserved_weight, mining.min_feerate.sat_per_kvb) == (4_000_000, 8000, 1)
+    assert (mining.version, mining.log_feerates) == (None, False)
+    mining = load(
+        tmp_path, "-regtest", "-blockmaxweight=5000", "-blockreservedweight=4000", "-printpriority", "-blockversion=-1"
+    ).mining
+    assert (mining.max_weight, mining.reserved_weight, mining.log_feerates, mining.version) == (5000, 4000, True, -1)
+
+
+@pytest.mark.parametrize(
+    ("argument", "sat_per_kvb"), [("-blockmintxfee=0.0001", 10_000), ("-blockmintxfee=0", 0), ("-noblockmintxfee", 0)]
+)
+def test_block_min_tx_fee(tmp_path: Path, argument: str, sat_per_kvb: int) -> None:
+    assert load(tmp_path, argument).mining.min_feerate.sat_per_kvb == sat_per_kvb
+
+
+def test_block_version_is_an_int32_of_regtest(tmp_path: Path) -> None:
+    assert load(tmp_path, "-regtest", "-blockversion=4294967295").mining.version == -1
+    assert load(tmp_path, "-signet", "-blockversion=4").mining.version is None

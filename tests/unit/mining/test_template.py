@@ -5,8 +5,8 @@ import pytest
 from clarion.node.chain.block_index import BlockIndex, BlockIndexEntry
 from clarion.node.consensus.block_check import check_block
 from clarion.node.consensus.witness import check_witness_malleation
-from clarion.node.mining.template import build_block, complete_witness, minimum_time
-from clarion.node.params.chain_params import select_params
+from clarion.node.mining.template import BlockTemplate, build_block, complete_witness, minimum_time
+from clarion.node.params.chain_params import ChainParams, select_params
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.ids import NULL_OUTPOINT, OutPoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
@@ -102,3 +102,24 @@ def test_without_commitment_nothing_is_added() -> None:
     assert complete_witness(block, tip_at(9), PARAMS) is block
     before_segwit = select_params("regtest", activation_heights={"segwit": 100})
     assert complete_witness(build_block(tip_at(9), PARAMS, NOW, SCRIPT), tip_at(9), before_segwit).txs[0].has_witness
+
+
+def template_on(tip: BlockIndexEntry, params: ChainParams, now: int) -> BlockTemplate:
+    block = build_block(tip, params, now, SCRIPT)
+    return BlockTemplate(block, tip, minimum_time(tip, params), [], [], {})
+
+
+def test_time_of_a_template_goes_forward_only() -> None:
+    template = template_on(tip_at(20), PARAMS, NOW)
+    assert template.header_at(NOW - 1000, PARAMS).time == NOW
+    later = template.header_at(NOW + 5, PARAMS)
+    assert (later.time, later.bits, later.nonce) == (NOW + 5, template.block.header.bits, 0)
+    assert later.merkle_root == template.block.header.merkle_root
+
+
+def test_bits_of_a_template_follow_its_time_on_testnet() -> None:
+    params = select_params("test")
+    tip = BlockIndex().add(BlockHeader(1, bytes(32), bytes(32), NOW, 0x1C00FFFF, 0))
+    template = template_on(tip, params, NOW + 600)
+    assert template.header_at(NOW + 1200, params).bits == 0x1C00FFFF
+    assert template.header_at(NOW + 1201, params).bits == 0x1D00FFFF
