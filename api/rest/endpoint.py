@@ -5,13 +5,13 @@ Owns: which prefix leads to which answer, and warm-up. Never: the answers.
 
 from clarion.api.asgi import Receive, Scope, Send, send_answer
 from clarion.api.executor import Executor
-from clarion.api.rest import blocks, chain
+from clarion.api.rest import blocks, chain, transactions
 from clarion.api.rest.request import RestAnswer, RestError, parse_request
 from clarion.api.rest.route import RestRoute
 from clarion.node.errors import RpcError
 
 # The order matters: the first prefix that fits answers.
-ROUTES: tuple[RestRoute, ...] = (*blocks.ROUTES, *chain.ROUTES)
+ROUTES: tuple[RestRoute, ...] = (*blocks.ROUTES, *chain.ROUTES, *transactions.ROUTES)
 
 
 class RestEndpoint:

@@ -41,6 +41,7 @@ METHOD_MODULES = (
     "raw_signing",
     "raw_transaction",
     "scan",
+    "transaction_lookup",
     "transaction_sources",
     "tx_proof",
     "util",

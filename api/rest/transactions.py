@@ -1,0 +1,39 @@
+"""REST answers about one transaction: tx.
+
+Owns: their statuses and texts. Never: rendering.
+"""
+
+import orjson
+
+from clarion.api.render.transaction import transaction_json
+from clarion.api.rest.request import (
+    RestAnswer,
+    RestError,
+    RestRequest,
+    bin_answer,
+    format_error,
+    hex_answer,
+    json_answer,
+    parse_block_hash,
+)
+from clarion.api.rest.route import RestRoute, always
+from clarion.api.rpc.context import ReaderContext
+from clarion.api.rpc.transaction_lookup import find_transaction
+
+
+def transaction(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
+    """Answer /rest/tx/: a transaction of the mempool."""
+    found = find_transaction(ctx, parse_block_hash(request.param), None)
+    if found is None:
+        raise RestError(404, f"{request.param} not found")
+    if request.format == "bin":
+        return bin_answer(found.tx.raw)
+    if request.format == "hex":
+        return hex_answer(found.tx.raw)
+    if request.format == "json":
+        block_hash = None if found.row is None else found.row.hash
+        return json_answer(orjson.dumps(transaction_json(found.tx, ctx.params, block_hash=block_hash)))
+    raise format_error()
+
+
+ROUTES = (RestRoute("/rest/tx/", transaction, always),)
