@@ -37,6 +37,7 @@ _PACKAGES = {
     "clarion.node.chain.reindex": "reindex",
     "clarion.node.control": "ipc",
     "clarion.node.mempool": "mempool",
+    "clarion.node.mempool.fees": "estimatefee",
     "clarion.node.net": "net",
     "clarion.node.net.addrman": "addrman",
     "clarion.node.storage": "blockstorage",
