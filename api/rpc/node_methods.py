@@ -42,6 +42,7 @@ METHOD_MODULES = (
     "raw_transaction",
     "scan",
     "transaction_lookup",
+    "tip_waits",
     "transaction_sources",
     "tx_proof",
     "util",
