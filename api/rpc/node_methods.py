@@ -33,6 +33,7 @@ METHOD_MODULES = (
     "control",
     "deployments",
     "mempool",
+    "messages",
     "mining",
     "multisig",
     "mining_info",

@@ -1,0 +1,41 @@
+"""Signed messages: a text signed by the key behind a P2PKH address.
+
+Owns: what is hashed, and the form of the signature. Never: addresses.
+"""
+
+import base64
+import binascii
+
+from clarion.node.primitives.address import SecretKey
+from clarion.node.primitives.codec import var_bytes
+from clarion.node.primitives.hashes import hash160, sha256d
+from clarion.node.script.signing.private_key import recover_pubkey, sign_recoverable
+
+_MAGIC = var_bytes(b"Bitcoin Signed Message:\n")
+
+
+def message_hash(message: bytes) -> bytes:
+    """Return the 32 bytes that are signed. The text in front keeps a message from being a transaction."""
+    return sha256d(_MAGIC + var_bytes(message))
+
+
+def sign_message(key: SecretKey, message: bytes) -> str:
+    """Return the signature in base64."""
+    signature = sign_recoverable(key.secret, message_hash(message), compressed=key.compressed)
+    return base64.b64encode(signature).decode()
+
+
+def decode_signature(text: str) -> bytes | None:
+    """Return the bytes of a base64 text in its one proper form, None for any other text."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (ValueError, binascii.Error):
+        return None
+    # Bits behind the last byte must be zero, which Python's decoder does not check.
+    return data if base64.b64encode(data).decode() == text else None
+
+
+def is_signed_by(signature: bytes, message: bytes, key_hash: bytes) -> bool:
+    """Whether the key with this hash160 made the signature of the message."""
+    pubkey = recover_pubkey(signature, message_hash(message))
+    return pubkey is not None and hash160(pubkey) == key_hash
