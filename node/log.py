@@ -38,6 +38,7 @@ _PACKAGES = {
     "clarion.node.control": "ipc",
     "clarion.node.mempool": "mempool",
     "clarion.node.mempool.fees": "estimatefee",
+    "clarion.node.mempool.orphanage": "txpackages",
     "clarion.node.net": "net",
     "clarion.node.net.addrman": "addrman",
     "clarion.node.storage": "blockstorage",
