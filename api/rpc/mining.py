@@ -93,8 +93,8 @@ def submitheader(ctx: NodeContext, hexdata: str) -> None:
         raise RpcError(RpcCode.VERIFY_ERROR, invalid.reject_reason) from None
 
 
-def _generate(ctx: NodeContext, script: bytes, nblocks: int, maxtries: int) -> list[str]:
-    hashes = generate_to_script(ctx.miner, script, parse_int(nblocks), parse_int(maxtries, UINT64))
+def _generate(ctx: NodeContext, script: bytes, nblocks: int, max_tries: int) -> list[str]:
+    hashes = generate_to_script(ctx.miner, script, nblocks, max_tries)
     return [hash_to_hex(block_hash) for block_hash in hashes]
 
 
@@ -113,10 +113,13 @@ def _generate(ctx: NodeContext, script: bytes, nblocks: int, maxtries: int) -> l
 )
 def generatetoaddress(ctx: NodeContext, nblocks: int, address: str, maxtries: int) -> list[str]:
     """Mine blocks to an address. Raises RpcError -5 for an invalid one."""
+    count = parse_int(nblocks)
+    # An int32 that the reference makes a uint64: a negative one means nearly for ever.
+    max_tries = parse_int(maxtries) % (1 << 64)
     script = script_of_address(address, ctx.params)
     if script is None:
         raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Error: Invalid address")
-    return _generate(ctx, script, nblocks, maxtries)
+    return _generate(ctx, script, count, max_tries)
 
 
 @rpc_method(
@@ -134,7 +137,8 @@ def generatetoaddress(ctx: NodeContext, nblocks: int, address: str, maxtries: in
 )
 def generatetodescriptor(ctx: NodeContext, num_blocks: int, descriptor: str, maxtries: int) -> list[str]:
     """Mine blocks to a descriptor. Raises RpcError -5 or -8 if it names no single script."""
-    return _generate(ctx, script_of_descriptor(descriptor, ctx.params), num_blocks, maxtries)
+    count, max_tries = parse_int(num_blocks), parse_int(maxtries, UINT64)
+    return _generate(ctx, script_of_descriptor(descriptor, ctx.params), count, max_tries)
 
 
 @rpc_method(

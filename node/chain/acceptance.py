@@ -43,10 +43,29 @@ class Acceptance:
         known = state.index.get(header.hash)
         if known is not None:
             if known.failed:
+                logger.debug("AcceptBlockHeader: block %s is marked invalid", hash_to_hex(header.hash))
                 raise BlockInvalid(
                     "duplicate-invalid", f"block {hash_to_hex(header.hash)} was previously marked invalid"
                 )
             return known
+        try:
+            self._check_header(header)
+        except BlockInvalid as invalid:
+            logger.debug("AcceptBlockHeader: header refused: %s, %s", hash_to_hex(header.hash), invalid)
+            raise
+        if not min_pow_checked:
+            logger.debug(
+                "AcceptBlockHeader: not adding new block header %s, missing anti-dos proof-of-work validation",
+                hash_to_hex(header.hash),
+            )
+            raise BlockInvalid("too-little-chainwork", missing_parent=True)
+        with state.lock:
+            entry = state.index.add(header)
+            state.add_header(entry)
+        return entry
+
+    def _check_header(self, header: BlockHeader) -> None:
+        state = self._state
         check_block_header(header, state.params)
         prev = state.index.get(header.prev_hash)
         if prev is None:
@@ -54,12 +73,6 @@ class Acceptance:
         if prev.failed:
             raise BlockInvalid("bad-prevblk")
         contextual_check_block_header(header, prev, state.params, state.clock.now())
-        if not min_pow_checked:
-            raise BlockInvalid("too-little-chainwork", missing_parent=True)
-        with state.lock:
-            entry = state.index.add(header)
-            state.add_header(entry)
-        return entry
 
     def accept_block(
         self,
@@ -83,6 +96,7 @@ class Acceptance:
             contextual_check_block(block, entry.prev, state.params)
         except BlockInvalid as invalid:
             self.mark_invalid(entry, invalid)
+            logger.error("AcceptBlock: %s", invalid)
             raise
         self.store(block, entry, position)
         return entry, True

@@ -207,6 +207,7 @@ class Activation:
         return True
 
     def _refuse(self, entry: BlockIndexEntry, invalid: BlockInvalid, last: BlockIndexEntry) -> None:
+        logger.info("Block validation error: %s", invalid)
         logger.error("ConnectTip: ConnectBlock %s failed, %s", hash_to_hex(entry.hash), invalid)
         self._acceptance.mark_invalid(entry, invalid)
         if not invalid.mutated and last is not entry:

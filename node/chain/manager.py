@@ -5,6 +5,7 @@ All calls that change something run on the chain thread. The others may be made 
 lock for as long as it takes to look at memory.
 """
 
+import logging
 from collections.abc import Iterable
 
 from clarion.node.chain.acceptance import Acceptance
@@ -28,6 +29,8 @@ from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import BlockHash, OutPoint
+
+logger = logging.getLogger(__name__)
 
 
 class ChainManager:
@@ -69,6 +72,7 @@ class ChainManager:
             check_block(block, self.state.params)
             _, outcome.new = self._acceptance.accept_block(block, requested=force, min_pow_checked=min_pow_checked)
         except BlockInvalid as invalid:
+            logger.error("ProcessNewBlock: AcceptBlock FAILED (%s)", invalid)
             outcome.checked = True
             outcome.invalid = invalid
             return outcome
