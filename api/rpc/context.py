@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from clarion.node.mining.miner import Miner
     from clarion.node.mining.template_cache import TemplateCache
     from clarion.node.params.chain_params import ChainParams
+    from clarion.node.scheduler import Scheduler
     from clarion.node.storage.chain_reader import ChainReader
     from clarion.notifiers.runner import EventsRunner
 
@@ -59,6 +60,7 @@ class NodeContext:
     pruner: Pruner
     miner: Miner
     templates: TemplateCache
+    scheduler: Scheduler
     stopping: Callable[[], bool] = lambda: False
     """Whether the node is shutting down: long work gives up."""
     log: CategoryLog | None = None

@@ -16,6 +16,7 @@ from clarion.node.log import CATEGORIES
 from clarion.node.primitives.ids import hash_to_hex
 
 MAX_MOCK_TIME = 2**32 - 1
+MAX_SKIP_S = 3600
 SYNC_TIMEOUT_S = 60.0
 
 
@@ -36,6 +37,25 @@ def setmocktime(ctx: NodeContext, timestamp: int) -> None:
     if not 0 <= seconds <= MAX_MOCK_TIME:
         raise RpcError(RpcCode.INVALID_PARAMETER, f"Mocktime must be in the range [0, {MAX_MOCK_TIME}], not {seconds}.")
     ctx.chain.submit(ctx.clock.set_mock, seconds).result()
+
+
+@rpc_method(
+    "mockscheduler",
+    category="hidden",
+    where=NODE,
+    description="Has repeated work done sooner, as if time had passed (regtest only).",
+    args=[Arg("delta_time", ArgType.NUM, "Seconds to skip, up to an hour", required=True)],
+    results=Result(ResultType.NONE),
+    examples=(),
+)
+def mockscheduler(ctx: NodeContext, delta_time: int) -> None:
+    """Let the scheduler skip some time."""
+    if not ctx.params.is_mockable_chain:
+        raise RpcError(RpcCode.MISC_ERROR, "mockscheduler is for regression testing (-regtest mode) only")
+    seconds = parse_int(delta_time, INT64)
+    if not 0 < seconds <= MAX_SKIP_S:
+        raise RpcError(RpcCode.MISC_ERROR, f"delta_time must be between 1 and {MAX_SKIP_S} seconds (1 hr)")
+    ctx.scheduler.skip(seconds)
 
 
 @rpc_method(

@@ -26,6 +26,7 @@ from clarion.node.errors import BlockFileError, ClarionError, ConfigError, Stora
 from clarion.node.log import Log, init_message, log_start
 from clarion.node.mining.miner import Miner
 from clarion.node.mining.template_cache import TemplateCache
+from clarion.node.scheduler import Scheduler
 from clarion.node.storage.blk_reader import block_paths
 from clarion.node.storage.directory_lock import DirectoryLock
 
@@ -44,6 +45,7 @@ class Node:
         self._stop = threading.Event()
         self._fatal: BaseException | None = None
         self._methods = NodeMethods()
+        self._scheduler = Scheduler()
 
     def request_stop(self) -> None:
         """Have the node shut down; returns at once. Safe from any thread and from signal handlers."""
@@ -63,6 +65,8 @@ class Node:
             if self._config.server:
                 start_api(self._config, core.params, self._methods, stack)
             core.start(self._say)
+            self._scheduler.start()
+            stack.callback(self._scheduler.stop)
             self._become_ready(core)
             stack.callback(self._load_in_background(core).join)
             # Comes first: requests that wait for a block are answered before their threads and connections end.
@@ -91,6 +95,7 @@ class Node:
                 pruner=core.pruner,
                 miner=miner,
                 templates=TemplateCache(miner),
+                scheduler=self._scheduler,
                 last_event_seq=lambda: core.manager.journal.last_seq,
                 blocks_dir=self._config.blocks_dir,
                 log=self._log.filter,

@@ -26,6 +26,7 @@ from clarion.node.events.row import EventRow
 from clarion.node.log import LogFilter
 from clarion.node.mining.miner import Miner
 from clarion.node.mining.template_cache import TemplateCache
+from clarion.node.scheduler import Scheduler
 from clarion.node.storage.chain_reader import ChainReader
 from helpers.chain_node import ChainNode
 from helpers.node_database import database_url
@@ -74,6 +75,7 @@ class ApiStack:
             pruner=Pruner(self.node.manager.state, self.node.manager.journal, self.node.stores, 0),
             miner=miner,
             templates=TemplateCache(miner),
+            scheduler=Scheduler(),
             log=LogFilter(),
         )
         database = database_url(folder)

@@ -8,6 +8,7 @@ from clarion.api.rpc import registry
 from clarion.api.rpc.node_methods import load_methods
 from clarion.api.rpc.spec import ArgType, Result
 from helpers.api_stack import ApiStack
+from helpers.event_source import wait_until
 
 load_methods()
 METHODS = list(registry.public_methods())
@@ -67,6 +68,20 @@ def test_uptime_does_not_follow_the_mocked_clock(own_stack: ApiStack) -> None:
     before = own_stack.result("uptime")
     own_stack.result("setmocktime", 4_000_000_000)
     assert 0 <= own_stack.result("uptime") - before < 100
+
+
+def test_repeated_work_can_be_hurried(own_stack: ApiStack) -> None:
+    done: list[str] = []
+    scheduler = own_stack.context.scheduler
+    scheduler.every(3600, lambda: done.append("hourly"))
+    assert own_stack.result("mockscheduler", 3600) is None
+    scheduler.start()
+    wait_until(lambda: bool(done))
+    scheduler.stop()
+    assert done == ["hourly"]
+    for seconds in (0, -1, 3601):
+        error = (-1, "delta_time must be between 1 and 3600 seconds (1 hr)")
+        assert own_stack.error("mockscheduler", seconds) == error
 
 
 def test_rpc_info(stack: ApiStack) -> None:
