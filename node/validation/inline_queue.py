@@ -41,6 +41,14 @@ class SpendUnit(NamedTuple):
     position: int
 
 
+class Left(NamedTuple):
+    """An input that no short cut decides, by its position in block order."""
+
+    position: int
+    unit: SpendUnit
+    input_index: int
+
+
 def cut_units(units: Iterable[Unit]) -> Iterator[SpendUnit]:
     """Cut the transactions of a batch."""
     for job, first, end, position in units:
@@ -56,22 +64,31 @@ def check_units(units: Iterable[SpendUnit], flags: int, first_failure: Callable[
     is left, and what failed, goes through the interpreter. Between two checks `first_failure` is asked for the lowest
     position that is known to fail: what lies behind it matters no more.
     """
+    left = take_short_cuts(units, flags, first_failure)
+    return interpret(left, flags, first_failure) if left else None
+
+
+def take_short_cuts(units: Iterable[SpendUnit], flags: int, first_failure: Callable[[], int]) -> list[Left]:
+    """Return the inputs that the interpreter must look at; the others are valid under `flags`.
+
+    What passes hangs on its signatures alone, so it is valid under each subset of `flags` as well.
+    """
     prepared: list[tuple[PreparedCheck, SpendUnit, int]] = []
-    left: list[tuple[int, SpendUnit, int]] = []
+    left: list[Left] = []
     for unit in units:
         for index in range(unit.first, unit.end):
             check = _prepare(unit.tx, index, flags)
             if check is not None:
                 prepared.append((check, unit, index))
             else:
-                left.append((unit.position + index, unit, index))
+                left.append(Left(unit.position + index, unit, index))
     low_s = bool(flags & SCRIPT_VERIFY_LOW_S)
     for check, unit, index in prepared:
         if unit.position + index > first_failure():
             break
         if not verify_prepared(check, low_s):
-            left.append((unit.position + index, unit, index))
-    return _interpret(left, flags, first_failure) if left else None
+            left.append(Left(unit.position + index, unit, index))
+    return left
 
 
 def _prepare(tx: SpendingTx, index: int, flags: int) -> PreparedCheck | None:
@@ -83,7 +100,8 @@ def _prepare(tx: SpendingTx, index: int, flags: int) -> PreparedCheck | None:
         return None
 
 
-def _interpret(inputs: list[tuple[int, SpendUnit, int]], flags: int, first_failure: Callable[[], int]) -> Found | None:
+def interpret(inputs: Iterable[Left], flags: int, first_failure: Callable[[], int]) -> Found | None:
+    """Run the scripts of `inputs` in their order and return the first that fails."""
     before: SpendingTx | None = None
     for position, unit, index in sorted(inputs):
         if position > first_failure():
