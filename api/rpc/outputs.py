@@ -9,9 +9,14 @@ from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.parse import INT64, parse_int, parse_str
 from clarion.node.errors import DecodeError, RpcError
 from clarion.node.primitives.address import AddressFormat, decode_address
-from clarion.node.primitives.descriptor import Descriptor, parse_descriptor
+from clarion.node.primitives.descriptor import Descriptor, parse_descriptors
+from clarion.node.primitives.descriptor_expression import Findings
+from clarion.node.primitives.descriptor_infer import infer_descriptor
 
 MAX_RANGE = 1_000_000
+DEFAULT_RANGE_END = 1000
+"""Last index that a scan derives of a descriptor with a range, unless it is told otherwise."""
+
 _COMBO_OF_COMPRESSED = 4
 
 
@@ -23,17 +28,30 @@ def script_of_address(text: str, network: AddressFormat) -> bytes | None:
         return None
 
 
-def parse_output_descriptor(text: str, network: AddressFormat, *, require_checksum: bool = False) -> Descriptor:
-    """Return a parsed descriptor. Raises RpcError -5 with the reference's message."""
+def parse_output_descriptors(text: str, network: AddressFormat, *, require_checksum: bool = False) -> list[Descriptor]:
+    """Return a parsed descriptor, or its alternatives. Raises RpcError -5 with the reference's message."""
     try:
-        return parse_descriptor(text, network, require_checksum=require_checksum)
+        return parse_descriptors(text, network, require_checksum=require_checksum)
     except DecodeError as error:
         raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, str(error)) from None
 
 
+def expand_descriptor(descriptor: Descriptor, index: int, findings: Findings | None = None) -> list[bytes]:
+    """Return a descriptor's scripts at an index. Raises RpcError -5 if a private key is needed for them."""
+    scripts = descriptor.expand(index, findings)
+    if scripts is None:
+        raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Cannot derive script without private keys")
+    return scripts
+
+
 def script_of_descriptor(text: str, network: AddressFormat) -> bytes:
     """Return the one script to mine to: of a combo the P2WPKH one, for an uncompressed key P2PKH. Raises RpcError."""
-    scripts = parse_output_descriptor(text, network).scripts
+    descriptors = parse_output_descriptors(text, network)
+    if len(descriptors) > 1:
+        raise _invalid("Multipath descriptor not accepted")
+    if descriptors[0].is_range:
+        raise _invalid("Ranged descriptor not accepted. Maybe pass through deriveaddresses first?")
+    scripts = expand_descriptor(descriptors[0], 0)
     if len(scripts) == 1:
         return scripts[0]
     return scripts[2] if len(scripts) == _COMBO_OF_COMPRESSED else scripts[1]
@@ -44,18 +62,30 @@ def scripts_of_scan_object(value: Any, network: AddressFormat) -> dict[bytes, st
 
     Raises RpcError -5 or -8.
     """
+    first, last = 0, DEFAULT_RANGE_END
     if isinstance(value, dict):
         if value.get("desc") is None:
-            raise RpcError(RpcCode.INVALID_PARAMETER, "Descriptor needs to be provided in scan object")
+            raise _invalid("Descriptor needs to be provided in scan object")
         text = parse_str(value["desc"])
         if value.get("range") is not None:
-            parse_range(value["range"])
+            first, last = parse_range(value["range"])
     elif isinstance(value, str):
         text = value
     else:
-        raise RpcError(RpcCode.INVALID_PARAMETER, "Scan object needs to be either a string or an object")
-    descriptor = parse_output_descriptor(text, network)
-    return {script: descriptor.infer(script, network) for script in descriptor.scripts}
+        raise _invalid("Scan object needs to be either a string or an object")
+    descriptors = parse_output_descriptors(text, network)
+    if not descriptors[0].is_range:
+        first = last = 0
+    findings = Findings()
+    scripts: list[bytes] = []
+    for index in range(first, last + 1):
+        for descriptor in descriptors:
+            expanded = descriptor.expand(index, findings)
+            if expanded is None:
+                raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, f"Cannot derive script without private keys: '{text}'")
+            scripts += expanded
+    info = findings.info()
+    return {script: infer_descriptor(script, network, info) for script in scripts}
 
 
 def parse_range(value: Any) -> tuple[int, int]:

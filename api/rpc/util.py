@@ -3,15 +3,16 @@
 Owns: their answers. Never: the chain.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
-from clarion.api.rpc.outputs import parse_output_descriptor
+from clarion.api.rpc.outputs import expand_descriptor, parse_output_descriptors, parse_range
 from clarion.api.rpc.registry import READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import RpcError
-from clarion.node.primitives.address import AddressError, decode_address, encode_address
+from clarion.node.primitives.address import AddressError, AddressFormat, decode_address, encode_address
 from clarion.node.primitives.descriptor_checksum import descriptor_checksum, split_checksum
 from clarion.node.primitives.script import witness_program
 from clarion.node.primitives.templates import ScriptType, solve
@@ -83,7 +84,10 @@ def validateaddress(ctx: ReaderContext, address: str) -> dict[str, Any]:
         "",
         "",
         (
-            Result(_T.STR, "descriptor", "canonical form with public keys only"),
+            Result(_T.STR, "descriptor", "canonical form with public keys only; of several alternatives the first"),
+            Result(
+                _T.ARR, "multipath_expansion", "all alternatives, if there are any", (Result(_T.STR),), optional=True
+            ),
             Result(_T.STR, "checksum", "checksum of the descriptor that was given"),
             Result(_T.BOOL, "isrange", "whether it has a range"),
             Result(_T.BOOL, "issolvable", "whether it says how its outputs are spent"),
@@ -94,40 +98,65 @@ def validateaddress(ctx: ReaderContext, address: str) -> dict[str, Any]:
 )
 def getdescriptorinfo(ctx: ReaderContext, descriptor: str) -> dict[str, Any]:
     """Return a descriptor's canonical form and properties. Raises RpcError -5."""
-    parsed = parse_output_descriptor(descriptor, ctx.params)
-    return {
-        "descriptor": str(parsed),
-        "checksum": descriptor_checksum(split_checksum(descriptor)),
-        "isrange": False,
-        "issolvable": parsed.solvable,
-        "hasprivatekeys": parsed.has_private_keys,
-    }
+    parsed = parse_output_descriptors(descriptor, ctx.params)
+    answer: dict[str, Any] = {"descriptor": str(parsed[0])}
+    if len(parsed) > 1:
+        answer["multipath_expansion"] = [str(alternative) for alternative in parsed]
+    answer["checksum"] = descriptor_checksum(split_checksum(descriptor))
+    answer["isrange"] = parsed[0].is_range
+    answer["issolvable"] = parsed[0].solvable
+    answer["hasprivatekeys"] = parsed[0].has_private_keys
+    return answer
 
 
 @rpc_method(
     "deriveaddresses",
     category="util",
     where=READER,
+    heavy=True,
     description="Returns the addresses that a descriptor stands for. The checksum is required.",
     args=[
         Arg("descriptor", ArgType.STR, "The descriptor", required=True),
-        Arg("range", ArgType.RANGE, "For a ranged descriptor: the end or [begin,end]"),
+        Arg("range", ArgType.RANGE, "For a descriptor with a range: the end or [begin,end]"),
     ],
-    results=Result(_T.ARR, "", "", (Result(_T.STR, "address", "an address"),)),
+    results=[
+        Result(_T.ARR, "", "", (Result(_T.STR, "address", "an address"),), condition="for a single descriptor"),
+        Result(
+            _T.ARR,
+            "",
+            "in the order of the alternatives",
+            (Result(_T.ARR, "", "", (Result(_T.STR, "address", "an address"),)),),
+            condition="for a descriptor with alternatives",
+        ),
+    ],
     examples=(('"addr(…)#checksum"', '"addr(…)#checksum"'),),
 )
-def deriveaddresses(ctx: ReaderContext, descriptor: str, derivation_range: Any) -> list[str]:
-    """Return the addresses of a descriptor's scripts. Raises RpcError -5, or -8 for a range that it does not have."""
-    parsed = parse_output_descriptor(descriptor, ctx.params, require_checksum=True)
-    if derivation_range is not None:
+def deriveaddresses(ctx: ReaderContext, descriptor: str, derivation_range: Any) -> list[str] | list[list[str]]:
+    """Return the addresses of a descriptor's scripts. Raises RpcError -5, or -8 for the wrong kind of range."""
+    first, last = (0, 0) if derivation_range is None else parse_range(derivation_range)
+    parsed = parse_output_descriptors(descriptor, ctx.params, require_checksum=True)
+    if parsed[0].is_range and derivation_range is None:
+        raise RpcError(RpcCode.INVALID_PARAMETER, "Range must be specified for a ranged descriptor")
+    if not parsed[0].is_range and derivation_range is not None:
         raise RpcError(RpcCode.INVALID_PARAMETER, "Range should not be specified for an un-ranged descriptor")
-    addresses = []
-    for script in parsed.scripts:
-        address = encode_address(script, ctx.params)
-        if address is None:
-            # A combo leaves its bare key out, as it has no address.
-            if len(parsed.scripts) > 1 and solve(script).type is ScriptType.PUBKEY:
-                continue
+    answers = [
+        [
+            address
+            for index in range(first, last + 1)
+            for address in _addresses(expand_descriptor(alternative, index), ctx.params)
+        ]
+        for alternative in parsed
+    ]
+    if not all(answers):
+        raise RpcError(RpcCode.MISC_ERROR, "Unexpected empty result")
+    return answers if len(answers) > 1 else answers[0]
+
+
+def _addresses(scripts: list[bytes], network: AddressFormat) -> Iterator[str]:
+    for script in scripts:
+        address = encode_address(script, network)
+        if address is not None:
+            yield address
+        # A combo leaves its bare key out, as it has no address.
+        elif len(scripts) == 1 or solve(script).type is not ScriptType.PUBKEY:
             raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Descriptor does not have a corresponding address")
-        addresses.append(address)
-    return addresses

@@ -26,6 +26,10 @@ class Base58Format(Protocol):
     def script(self) -> bytes: ...
     @property
     def secret(self) -> bytes: ...
+    @property
+    def ext_public(self) -> bytes: ...
+    @property
+    def ext_secret(self) -> bytes: ...
 
 
 class AddressFormat(Protocol):
@@ -43,6 +47,8 @@ class AddressPrefixes(NamedTuple):
     pubkey: bytes
     script: bytes
     secret: bytes
+    ext_public: bytes
+    ext_secret: bytes
     bech32_hrp: str
 
     @property
@@ -56,7 +62,9 @@ class AddressPrefixes(NamedTuple):
         if isinstance(network, AddressPrefixes):
             return network
         base58 = network.base58
-        return cls(base58.pubkey, base58.script, base58.secret, network.bech32_hrp)
+        return cls(
+            base58.pubkey, base58.script, base58.secret, base58.ext_public, base58.ext_secret, network.bech32_hrp
+        )
 
 
 class AddressError(DecodeError):

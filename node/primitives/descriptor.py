@@ -1,29 +1,21 @@
 """Output descriptors: from text to scripts.
 
-Owns: `raw addr pk pkh wpkh combo multi sortedmulti sh wsh tr rawtr` over single keys, with the reference's messages.
-Never: extended keys, ranges, script trees and miniscript, which are refused by name; inferring (`descriptor_infer`).
+Owns: `raw addr pk pkh wpkh combo multi sortedmulti sh wsh tr rawtr unused`, with the reference's messages.
+Never: script trees, musig and miniscript, which are refused by name; inferring (`descriptor_infer`).
 """
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from clarion.node.errors import DecodeError
+from clarion.node.primitives import descriptor_expression as expressions
 from clarion.node.primitives.address import AddressFormat, decode_address, encode_address
 from clarion.node.primitives.descriptor_checksum import DescriptorError, add_checksum, split_checksum
-from clarion.node.primitives.descriptor_infer import ScriptContext, SpendInfo, infer_descriptor
-from clarion.node.primitives.descriptor_key import Key, parse_key, parse_uint32
-from clarion.node.primitives.hashes import hash160, sha256
-from clarion.node.primitives.keys import taproot_output_key
-from clarion.node.primitives.script import (
-    MAX_PUBKEYS_PER_MULTISIG,
-    MAX_SCRIPT_ELEMENT_SIZE,
-    multisig_script,
-    p2pk_script,
-    p2pkh_script,
-    p2sh_script,
-    witness_script,
-)
+from clarion.node.primitives.descriptor_expression import Expression, Findings, Maker
+from clarion.node.primitives.descriptor_infer import ScriptContext
+from clarion.node.primitives.descriptor_key import KeyExpression, parse_key, parse_uint32
+from clarion.node.primitives.script import MAX_PUBKEYS_PER_MULTISIG, MAX_SCRIPT_ELEMENT_SIZE
 
 _TOP, _P2SH, _P2WPKH, _P2WSH, _P2TR = ScriptContext
 _BARE = (_TOP, _P2SH)
@@ -39,61 +31,45 @@ _MINISCRIPT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """A parsed descriptor.
+    """A parsed descriptor, one of the alternatives of its text if that has several."""
 
-    `text` is its canonical form with public keys only and no checksum; `scripts` are the outputs that it describes
-    (two or four for `combo`: P2PK, P2PKH and, for a compressed key, P2WPKH and P2SH-P2WPKH).
-    """
+    expression: Expression
 
-    text: str
-    scripts: tuple[bytes, ...]
-    solvable: bool
-    has_private_keys: bool
-    info: SpendInfo
+    @property
+    def is_range(self) -> bool:
+        """Whether it stands for scripts at every index."""
+        return self.expression.is_range
+
+    @property
+    def solvable(self) -> bool:
+        """Whether it says how its outputs are spent."""
+        return self.expression.solvable
+
+    @property
+    def has_private_keys(self) -> bool:
+        """Whether it was given with a private key."""
+        return self.expression.has_private_keys
 
     def __str__(self) -> str:
-        """Return the canonical form with its checksum."""
-        return add_checksum(self.text)
+        """Return the canonical form, with public keys only, and its checksum."""
+        return add_checksum(str(self.expression))
 
-    def infer(self, script: bytes, network: AddressFormat) -> str:
-        """Return how one of `scripts` is shown: its own descriptor with key origins, and a checksum."""
-        return infer_descriptor(script, network, self.info)
+    def expand(self, index: int = 0, findings: Findings | None = None) -> list[bytes] | None:
+        """Return the scripts at an index (0 where there is no range), None if a private key is needed for them.
 
-
-@dataclass(slots=True)
-class _Parse:
-    """What one parse collects."""
-
-    network: AddressFormat
-    has_private_keys: bool = False
-    solvable: bool = True
-    pubkeys: dict[bytes, bytes] = field(default_factory=dict)
-    origins: dict[bytes, str] = field(default_factory=dict)
-    scripts: dict[bytes, bytes] = field(default_factory=dict)
-    internal_keys: dict[bytes, bytes] = field(default_factory=dict)
-
-    def key(self, text: str, context: ScriptContext, label: str) -> Key:
-        try:
-            key = parse_key(text, self.network, uncompressed=context in _BARE, xonly=context is _P2TR)
-        except DescriptorError as error:
-            raise DescriptorError(f"{label}{error}") from None
-        key_hash = hash160(key.data)
-        self.pubkeys[key_hash] = key.data
-        self.origins[key_hash] = key.origin.replace("'", "h") or key_hash[:4].hex()
-        self.has_private_keys |= key.is_private
-        return key
+        A `combo` has two or four: P2PK, P2PKH and, for a compressed key, P2WPKH and P2SH-P2WPKH. What is learnt of keys
+        and scripts is added to `findings`.
+        """
+        return self.expression.expand(index, Findings() if findings is None else findings)
 
 
-_Result = tuple[str, list[bytes]]
+def parse_descriptors(text: str, network: AddressFormat, *, require_checksum: bool = False) -> list[Descriptor]:
+    """Return the descriptors that `text` spells: several if a path has alternatives (BIP389).
 
-
-def parse_descriptor(text: str, network: AddressFormat, *, require_checksum: bool = False) -> Descriptor:
-    """Return the descriptor that `text` spells. Raises DescriptorError with the reference's message."""
+    Raises DescriptorError with the reference's message.
+    """
     payload = split_checksum(text, required=require_checksum)
-    parse = _Parse(network)
-    canonical, scripts = _expression(payload, _TOP, parse)
-    info = SpendInfo(parse.pubkeys, parse.origins, parse.scripts, parse.internal_keys)
-    return Descriptor(canonical, tuple(scripts), parse.solvable, parse.has_private_keys, info)
+    return [Descriptor(expression) for expression in _parse(payload, _TOP, network)]
 
 
 def take_expression(text: str) -> tuple[str, str]:
@@ -116,7 +92,7 @@ def _argument(name: str, expression: str) -> str | None:
     return None
 
 
-def _expression(text: str, context: ScriptContext, parse: _Parse) -> _Result:
+def _parse(text: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
     expression, rest = take_expression(text)
     for name, contexts, refusal, parser in _FUNCTIONS:
         argument = _argument(name, expression)
@@ -124,11 +100,11 @@ def _expression(text: str, context: ScriptContext, parse: _Parse) -> _Result:
             continue
         if context not in contexts:
             raise DescriptorError(str(refusal))
-        result = parser(argument, context, parse)
+        found = parser(argument, context, network)
         # The reference gives no reason here.
         if rest:
             raise DescriptorError("")
-        return result
+        return found
     if context is _P2WSH and _MINISCRIPT.match(expression):
         raise DescriptorError("Miniscript expressions are not supported")
     if context is _P2SH:
@@ -138,60 +114,64 @@ def _expression(text: str, context: ScriptContext, parse: _Parse) -> _Result:
     raise DescriptorError(f"'{expression}' is not a valid descriptor function")
 
 
-def _pk(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
-    key = parse.key(argument, context, "pk(): ")
-    return f"pk({key})", [p2pk_script(key.data)]
+_Parser = Callable[[str, ScriptContext, AddressFormat], list[Expression]]
 
 
-def _pkh(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
-    key = parse.key(argument, context, "pkh(): ")
-    return f"pkh({key})", [p2pkh_script(hash160(key.data))]
+def _keys(text: str, context: ScriptContext, network: AddressFormat, label: str) -> list[KeyExpression]:
+    try:
+        return parse_key(text, network, uncompressed=context in _BARE, xonly=context is _P2TR)
+    except DescriptorError as error:
+        raise DescriptorError(f"{label}{error}") from None
 
 
-def _wpkh(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
-    key = parse.key(argument, _P2WPKH, "wpkh(): ")
-    return f"wpkh({key})", [witness_script(0, hash160(key.data))]
+def _single_key(name: str, make: Maker, key_context: ScriptContext | None = None) -> _Parser:
+    """Return the parser of a function of one key; `key_context` governs the key where it is not the function's own."""
+
+    def parse(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
+        keys = _keys(argument, key_context or context, network, f"{name}(): ")
+        return [Expression(name, make, keys=(key,)) for key in keys]
+
+    return parse
 
 
-def _combo(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
-    key = parse.key(argument, context, "combo(): ")
-    key_hash = hash160(key.data)
-    scripts = [p2pk_script(key.data), p2pkh_script(key_hash)]
-    if len(key.data) == 33:
-        p2wpkh = witness_script(0, key_hash)
-        parse.scripts[hash160(p2wpkh)] = p2wpkh
-        scripts += [p2wpkh, p2sh_script(hash160(p2wpkh))]
-    return f"combo({key})", scripts
+def _wrapper(name: str, make: Maker, inner_context: ScriptContext) -> _Parser:
+    """Return the parser of a function of one script."""
+
+    def parse(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
+        return [Expression(name, make, inner=inner) for inner in _parse(argument, inner_context, network)]
+
+    return parse
 
 
-def _multi(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
-    return _multisig("multi", argument, context, parse)
+def _multisig(name: str) -> _Parser:
+    def parse(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
+        threshold, rest = take_expression(argument)
+        required = parse_uint32(threshold)
+        if required is None:
+            raise DescriptorError(f"Multi threshold '{threshold}' is not valid")
+        columns = []
+        while rest:
+            if rest[0] != ",":
+                raise DescriptorError(f"Multi: expected ',', got '{rest[0]}'")
+            text, rest = take_expression(rest[1:])
+            columns.append(_keys(text, context, network, "Multi: "))
+        _check_multisig(required, [column[0] for column in columns], context)
+        make = expressions.multisig_maker(required, by_order=name == "sortedmulti")
+        rows = _rows(columns, "multi(): Multipath derivation paths have mismatched lengths")
+        return [Expression(name, make, str(required), keys) for keys in rows]
+
+    return parse
 
 
-def _sortedmulti(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
-    return _multisig("sortedmulti", argument, context, parse)
+def _rows(columns: list[list[KeyExpression]], mismatch: str) -> list[tuple[KeyExpression, ...]]:
+    """Return the keys of each alternative; a key without alternatives is in all of them."""
+    count = max(len(column) for column in columns)
+    if any(len(column) not in (1, count) for column in columns):
+        raise DescriptorError(mismatch)
+    return [tuple([column[at if len(column) > 1 else 0] for column in columns]) for at in range(count)]
 
 
-def _multisig(name: str, argument: str, context: ScriptContext, parse: _Parse) -> _Result:
-    threshold, rest = take_expression(argument)
-    required = parse_uint32(threshold)
-    if required is None:
-        raise DescriptorError(f"Multi threshold '{threshold}' is not valid")
-    keys = []
-    while rest:
-        if rest[0] != ",":
-            raise DescriptorError(f"Multi: expected ',', got '{rest[0]}'")
-        text, rest = take_expression(rest[1:])
-        keys.append(parse.key(text, context, "Multi: "))
-    _check_multisig(required, keys, context)
-    data = [key.data for key in keys]
-    if name == "sortedmulti":
-        data.sort()
-    text = ",".join([str(required), *map(str, keys)])
-    return f"{name}({text})", [multisig_script(required, data)]
-
-
-def _check_multisig(threshold: int, keys: list[Key], context: ScriptContext) -> None:
+def _check_multisig(threshold: int, keys: list[KeyExpression], context: ScriptContext) -> None:
     count = len(keys)
     if not 1 <= count <= MAX_PUBKEYS_PER_MULTISIG:
         raise DescriptorError(
@@ -206,79 +186,78 @@ def _check_multisig(threshold: int, keys: list[Key], context: ScriptContext) -> 
         )
     if context is _TOP and count > _MAX_BARE_KEYS:
         raise DescriptorError(f"Cannot have {count} pubkeys in bare multisig; only at most {_MAX_BARE_KEYS} pubkeys")
-    size = sum(len(key.data) + 1 for key in keys) + 3
+    size = sum(len(key.pubkey) + 1 for key in keys) + 3
     if context is _P2SH and size > MAX_SCRIPT_ELEMENT_SIZE:
         raise DescriptorError(f"P2SH script is too large, {size} bytes is larger than {MAX_SCRIPT_ELEMENT_SIZE} bytes")
 
 
-def _sh(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
-    text, (script,) = _expression(argument, _P2SH, parse)
-    parse.scripts[hash160(script)] = script
-    return f"sh({text})", [p2sh_script(hash160(script))]
-
-
-def _wsh(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
-    text, (script,) = _expression(argument, _P2WSH, parse)
-    parse.scripts[hash160(script)] = script
-    return f"wsh({text})", [witness_script(0, sha256(script))]
-
-
-def _addr(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
-    parse.solvable = False
+def _addr(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
     try:
-        script = decode_address(argument, parse.network)
+        script = decode_address(argument, network)
     except DecodeError:
         raise DescriptorError("Address is not valid") from None
-    return f"addr({encode_address(script, parse.network)})", [script]
+    address = str(encode_address(script, network))
+    return [Expression("addr", expressions.constant_maker(script), address, solvable=False)]
 
 
-def _tr(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
+def _raw(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
+    if not _HEX.fullmatch(argument):
+        raise DescriptorError("Raw script is not hex")
+    script = bytes.fromhex(argument)
+    return [Expression("raw", expressions.constant_maker(script), script.hex(), solvable=False)]
+
+
+def _tr(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
     text, rest = take_expression(argument)
-    key = parse.key(text, _P2TR, "tr(): ")
+    keys = _keys(text, _P2TR, network, "tr(): ")
     if rest and rest[0] != ",":
         raise DescriptorError(f"tr: expected ',', got '{rest[0]}'")
     if rest:
         raise DescriptorError("tr(): script trees are not supported")
-    output_key = taproot_output_key(key.xonly)
-    parse.internal_keys[output_key] = key.xonly
-    return f"tr({key})", [witness_script(1, output_key)]
+    return [Expression("tr", expressions.make_tr, keys=(key,)) for key in keys]
 
 
-def _rawtr(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
+def _rawtr(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
     text, rest = take_expression(argument)
     if rest:
         raise DescriptorError("rawtr(): only one key expected.")
-    key = parse.key(text, _P2TR, "rawtr(): ")
-    return f"rawtr({key})", [witness_script(1, key.xonly)]
+    keys = _keys(text, _P2TR, network, "rawtr(): ")
+    return [Expression("rawtr", expressions.make_rawtr, keys=(key,)) for key in keys]
 
 
-def _raw(argument: str, context: ScriptContext, parse: _Parse) -> _Result:
-    parse.solvable = False
-    if not _HEX.fullmatch(argument):
-        raise DescriptorError("Raw script is not hex")
-    script = bytes.fromhex(argument)
-    return f"raw({script.hex()})", [script]
+def _unused(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
+    text, rest = take_expression(argument)
+    if rest:
+        raise DescriptorError("unused(): only one key expected")
+    keys = _keys(text, context, network, "")
+    if any(key.is_range for key in keys):
+        raise DescriptorError("unused(): key cannot be ranged")
+    return [Expression("unused", expressions.make_nothing, keys=(key,)) for key in keys]
 
-
-_Parser = Callable[[str, ScriptContext, _Parse], _Result]
 
 _MULTI_REFUSAL = "Can only have multi/sortedmulti at top level, in sh(), or in wsh()"
 _MULTI_A_REFUSAL = "Can only have multi_a/sortedmulti_a inside tr()"
 
 # Name, where it may stand, what is said elsewhere (None: it is no function there), parser; the reference's order.
 _FUNCTIONS: tuple[tuple[str, tuple[ScriptContext, ...], str | None, _Parser], ...] = (
-    ("pk", _LEGACY, None, _pk),
-    ("pkh", _LEGACY, None, _pkh),
-    ("combo", (_TOP,), "Can only have combo() at top level", _combo),
-    ("multi", _LEGACY, _MULTI_REFUSAL, _multi),
-    ("sortedmulti", _LEGACY, _MULTI_REFUSAL, _sortedmulti),
-    ("multi_a", (), _MULTI_A_REFUSAL, _multi),
-    ("sortedmulti_a", (), _MULTI_A_REFUSAL, _sortedmulti),
-    ("wpkh", _BARE, "Can only have wpkh() at top level or inside sh()", _wpkh),
-    ("sh", (_TOP,), "Can only have sh() at top level", _sh),
-    ("wsh", _BARE, "Can only have wsh() at top level or inside sh()", _wsh),
+    ("pk", _LEGACY, None, _single_key("pk", expressions.make_pk)),
+    ("pkh", _LEGACY, None, _single_key("pkh", expressions.make_pkh)),
+    ("combo", (_TOP,), "Can only have combo() at top level", _single_key("combo", expressions.make_combo)),
+    ("multi", _LEGACY, _MULTI_REFUSAL, _multisig("multi")),
+    ("sortedmulti", _LEGACY, _MULTI_REFUSAL, _multisig("sortedmulti")),
+    ("multi_a", (), _MULTI_A_REFUSAL, _multisig("multi_a")),
+    ("sortedmulti_a", (), _MULTI_A_REFUSAL, _multisig("sortedmulti_a")),
+    (
+        "wpkh",
+        _BARE,
+        "Can only have wpkh() at top level or inside sh()",
+        _single_key("wpkh", expressions.make_wpkh, _P2WPKH),
+    ),
+    ("sh", (_TOP,), "Can only have sh() at top level", _wrapper("sh", expressions.make_sh, _P2SH)),
+    ("wsh", _BARE, "Can only have wsh() at top level or inside sh()", _wrapper("wsh", expressions.make_wsh, _P2WSH)),
     ("addr", (_TOP,), "Can only have addr() at top level", _addr),
     ("tr", (_TOP,), "Can only have tr at top level", _tr),
     ("rawtr", (_TOP,), "Can only have rawtr at top level", _rawtr),
+    ("unused", (_TOP,), "Can only have unused at top level", _unused),
     ("raw", (_TOP,), "Can only have raw() at top level", _raw),
 )

@@ -1,87 +1,119 @@
 """Key expressions of descriptors.
 
-Owns: single public keys in hex, private keys in WIF, and key origins. Never: extended keys, which are refused by name.
+Owns: public keys in hex, private keys in WIF, extended keys with paths, ranges and alternatives, and key origins.
+Never: what a key is used for.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NamedTuple
 
-from clarion.node.errors import DecodeError
 from clarion.node.primitives.address import AddressFormat, decode_secret
-from clarion.node.primitives.base58 import decode_base58check
+from clarion.node.primitives.bip32 import HARDENED, ExtendedKey, decode_extended_key
 from clarion.node.primitives.descriptor_checksum import DescriptorError
+from clarion.node.primitives.hashes import hash160
 from clarion.node.primitives.keys import is_valid_pubkey, pubkey_of_secret
 from clarion.node.primitives.script import is_valid_pubkey_size
 
 _HEX = re.compile(r"([0-9a-fA-F]{2})+")
 _WHITESPACE = " \t\n\v\f\r"
-_HARDENED = 0x80000000
-_EXTENDED_KEY_SIZE = 78
+
+
+class Wildcard(Enum):
+    """What a key expression ends in."""
+
+    NONE = ""
+    PLAIN = "/*"
+    HARDENED = "/*h"
+
+
+class KeyOrigin(NamedTuple):
+    """Where a key comes from: the first four bytes of the master key's hash160 and the path below it."""
+
+    fingerprint: bytes
+    path: tuple[int, ...] = ()
+
+    def text(self, mark: str = "h") -> str:
+        """Return fingerprint and path as they stand between the brackets; `mark` is that of hardened steps."""
+        return self.fingerprint.hex() + path_text(self.path, mark)
+
+
+class DerivedKey(NamedTuple):
+    """A public key of 33 or 65 bytes with its origin."""
+
+    data: bytes
+    origin: KeyOrigin
+
+
+def path_text(path: tuple[int, ...], mark: str = "h") -> str:
+    """Return a path as text, each step with a slash in front."""
+    return "".join([f"/{step & ~HARDENED}{mark if step & HARDENED else ''}" for step in path])
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """One key: `data` is the public key in 33 or 65 bytes; `origin` is fingerprint and path, empty if not given."""
+class KeyExpression:
+    """A single key (`pubkey`), or an extended key with the path below it and what may follow.
 
-    data: bytes
-    shown_xonly: bool = False
-    origin: str = ""
+    `root_text` is the public form of the key itself, `mark` the sign of hardened steps as it was written last. `base` is
+    the extended key at the path's end, None for a single key and where it takes a private key that is not known.
+    """
+
+    pubkey: bytes
+    root_text: str
+    base: ExtendedKey | None = None
+    path: tuple[int, ...] = ()
+    wildcard: Wildcard = Wildcard.NONE
+    mark: str = "h"
+    origin: KeyOrigin | None = None
     is_private: bool = False
+    is_extended: bool = False
 
     @property
-    def xonly(self) -> bytes:
-        """The 32 bytes that taproot uses."""
-        return self.data[1:33]
+    def is_range(self) -> bool:
+        """Whether it stands for a key at every index."""
+        return self.wildcard is not Wildcard.NONE
+
+    def derive(self, index: int) -> DerivedKey | None:
+        """Return the key at an index, which only ranges heed; None if a private key is needed for it."""
+        path, pubkey = self.path, self.pubkey
+        if self.is_extended:
+            key = self.base
+            if self.is_range:
+                number = index | HARDENED if self.wildcard is Wildcard.HARDENED else index
+                path += (number,)
+                key = None if key is None else key.derive(number)
+            if key is None:
+                return None
+            pubkey = key.pubkey
+        if self.origin is not None:
+            return DerivedKey(pubkey, KeyOrigin(self.origin.fingerprint, self.origin.path + path))
+        return DerivedKey(pubkey, KeyOrigin(hash160(self.pubkey)[:4], path))
 
     def __str__(self) -> str:
         """Return the public form, as in a canonical descriptor."""
-        origin = f"[{self.origin}]" if self.origin else ""
-        return origin + (self.xonly if self.shown_xonly else self.data).hex()
+        origin = "" if self.origin is None else f"[{self.origin.text(self.mark)}]"
+        wildcard = self.wildcard.value.replace("h", self.mark)
+        return origin + self.root_text + path_text(self.path, self.mark) + wildcard
 
 
-def parse_key(text: str, network: AddressFormat, *, uncompressed: bool, xonly: bool) -> Key:
-    """Return the key of a key expression; `uncompressed` and `xonly` say whether such keys may stand here.
+class _Marks:
+    """The sign of hardened steps, `h` until a step says otherwise."""
 
-    Raises DescriptorError with the reference's message.
-    """
-    if text.startswith("musig("):
-        allowed = "is not supported" if xonly else "is only allowed in tr() and rawtr()"
-        raise DescriptorError(f"musig() {allowed}")
-    parts = text.split("]")
-    if len(parts) > 2:
-        raise DescriptorError("Multiple ']' characters found for a single pubkey")
-    origin = ""
-    if len(parts) == 2:
-        origin = _parse_origin(parts[0])
-    key = _parse_inner(parts[-1], network, uncompressed, xonly)
-    return Key(key.data, key.shown_xonly, origin, key.is_private)
+    def __init__(self) -> None:
+        self.mark = "h"
 
-
-def _parse_origin(text: str) -> str:
-    if not text.startswith("["):
-        got = text[0] if text else "]"
-        raise DescriptorError(f"Key origin start '[ character expected but not found, got '{got}' instead")
-    fingerprint, *path = text[1:].split("/")
-    if len(fingerprint) != 8:
-        raise DescriptorError(f"Fingerprint is not 4 bytes ({len(fingerprint)} characters instead of 8 characters)")
-    if not _HEX.fullmatch(fingerprint):
-        raise DescriptorError(f"Fingerprint '{fingerprint}' is not hex")
-    # One kind of hardened mark is shown throughout: the apostrophe if the last hardened step had it.
-    hardened = [step[-1] for step in path if step[-1:] in ("'", "h")]
-    mark = hardened[-1] if hardened else "h"
-    steps = [_parse_step(step) for step in path]
-    shown = [f"/{step & ~_HARDENED}{mark if step & _HARDENED else ''}" for step in steps]
-    return fingerprint.lower() + "".join(shown)
-
-
-def _parse_step(text: str) -> int:
-    digits = text[:-1] if text[-1:] in ("'", "h") else text
-    value = parse_uint32(digits)
-    if value is None:
-        raise DescriptorError(f"Key path value '{digits}' is not a valid uint32")
-    if value >= _HARDENED:
-        raise DescriptorError(f"Key path value {value} is out of range")
-    return value if digits == text else value | _HARDENED
+    def step(self, text: str) -> int:
+        """Return the number of a path's step."""
+        hardened = text[-1:] in ("'", "h")
+        if hardened:
+            self.mark, text = text[-1], text[:-1]
+        value = parse_uint32(text)
+        if value is None:
+            raise DescriptorError(f"Key path value '{text}' is not a valid uint32")
+        if value >= HARDENED:
+            raise DescriptorError(f"Key path value {value} is out of range")
+        return value | HARDENED if hardened else value
 
 
 def parse_uint32(text: str) -> int | None:
@@ -92,25 +124,61 @@ def parse_uint32(text: str) -> int | None:
     return int(digits or "0") if len(digits) <= 10 and int(digits or "0") <= 0xFFFFFFFF else None
 
 
-def _parse_inner(text: str, network: AddressFormat, uncompressed: bool, xonly: bool) -> Key:
-    name, *path = text.split("/")
+def parse_key(text: str, network: AddressFormat, *, uncompressed: bool, xonly: bool) -> list[KeyExpression]:
+    """Return the keys of a key expression, one for each of its alternatives.
+
+    `uncompressed` and `xonly` say whether such keys may stand here. Raises DescriptorError with the reference's message.
+    """
+    if text.startswith("musig("):
+        allowed = "is not supported" if xonly else "is only allowed in tr() and rawtr()"
+        raise DescriptorError(f"musig() {allowed}")
+    parts = text.split("]")
+    if len(parts) > 2:
+        raise DescriptorError("Multiple ']' characters found for a single pubkey")
+    marks = _Marks()
+    origin = _parse_origin(parts[0], marks) if len(parts) == 2 else None
+    keys = _parse_inner(parts[-1], network, marks, uncompressed, xonly)
+    # The sign is known only now that the last step was read.
+    return [replace(key, origin=origin, mark=marks.mark) for key in keys]
+
+
+def _parse_origin(text: str, marks: _Marks) -> KeyOrigin:
+    if not text.startswith("["):
+        got = text[0] if text else "]"
+        raise DescriptorError(f"Key origin start '[ character expected but not found, got '{got}' instead")
+    fingerprint, *steps = text[1:].split("/")
+    if len(fingerprint) != 8:
+        raise DescriptorError(f"Fingerprint is not 4 bytes ({len(fingerprint)} characters instead of 8 characters)")
+    if not _HEX.fullmatch(fingerprint):
+        raise DescriptorError(f"Fingerprint '{fingerprint}' is not hex")
+    for step in steps:
+        if _has_alternatives(step):
+            raise DescriptorError(
+                f"Key path value '{step}' specifies multipath in a section where multipath is not allowed"
+            )
+    return KeyOrigin(bytes.fromhex(fingerprint), tuple([marks.step(step) for step in steps]))
+
+
+def _parse_inner(
+    text: str, network: AddressFormat, marks: _Marks, uncompressed: bool, xonly: bool
+) -> list[KeyExpression]:
+    name, *steps = text.split("/")
     if not name:
         raise DescriptorError("No key provided")
     if name[0] in _WHITESPACE or name[-1] in _WHITESPACE:
         raise DescriptorError(f"Key '{name}' is invalid due to whitespace")
-    if not path and _HEX.fullmatch(name):
-        return _parse_hex(name, uncompressed, xonly)
-    secret = None if path else decode_secret(name, network)
-    if secret is None:
-        if _is_extended_key(name):
-            raise DescriptorError(f"extended key '{name}' is not supported, only single keys are")
-        raise DescriptorError(f"key '{name}' is not valid")
-    if not secret.compressed and not uncompressed:
-        raise DescriptorError("Uncompressed keys are not allowed")
-    return Key(pubkey_of_secret(secret.secret, secret.compressed), shown_xonly=xonly, is_private=True)
+    if not steps and _HEX.fullmatch(name):
+        return [_parse_hex(name, uncompressed, xonly)]
+    secret = None if steps else decode_secret(name, network)
+    if secret is not None:
+        if not secret.compressed and not uncompressed:
+            raise DescriptorError("Uncompressed keys are not allowed")
+        pubkey = pubkey_of_secret(secret.secret, secret.compressed)
+        return [KeyExpression(pubkey, pubkey.hex()[2:] if xonly else pubkey.hex(), is_private=True)]
+    return _parse_extended(name, steps, network, marks)
 
 
-def _parse_hex(text: str, uncompressed: bool, xonly: bool) -> Key:
+def _parse_hex(text: str, uncompressed: bool, xonly: bool) -> KeyExpression:
     data = bytes.fromhex(text)
     if is_valid_pubkey_size(data):
         if data[0] in (6, 7):
@@ -118,14 +186,67 @@ def _parse_hex(text: str, uncompressed: bool, xonly: bool) -> Key:
         if is_valid_pubkey(data):
             if len(data) == 65 and not uncompressed:
                 raise DescriptorError("Uncompressed keys are not allowed")
-            return Key(data)
+            return KeyExpression(data, data.hex())
     elif len(data) == 32 and xonly and is_valid_pubkey(b"\x02" + data):
-        return Key(b"\x02" + data, shown_xonly=True)
+        return KeyExpression(b"\x02" + data, data.hex())
     raise DescriptorError(f"Pubkey '{text}' is invalid")
 
 
-def _is_extended_key(text: str) -> bool:
-    try:
-        return len(decode_base58check(text, _EXTENDED_KEY_SIZE)) == _EXTENDED_KEY_SIZE
-    except DecodeError:
-        return False
+def _parse_extended(name: str, steps: list[str], network: AddressFormat, marks: _Marks) -> list[KeyExpression]:
+    base58 = network.base58
+    key = decode_extended_key(name, base58.ext_public, base58.ext_secret)
+    if key is None:
+        raise DescriptorError(f"key '{name}' is not valid")
+    wildcard = Wildcard.NONE
+    if steps and steps[-1] in ("*", "*'", "*h"):
+        last = steps.pop()
+        wildcard = Wildcard.PLAIN if last == "*" else Wildcard.HARDENED
+        if wildcard is Wildcard.HARDENED:
+            marks.mark = last[-1]
+    paths = _parse_path(steps, marks)
+    root_text = key.encode_public(base58.ext_public)
+    is_private = key.secret is not None
+    return [
+        KeyExpression(key.pubkey, root_text, _below(key, path), path, wildcard, is_private=is_private, is_extended=True)
+        for path in paths
+    ]
+
+
+def _below(key: ExtendedKey, path: tuple[int, ...]) -> ExtendedKey | None:
+    found: ExtendedKey | None = key
+    for step in path:
+        found = None if found is None else found.derive(step)
+    return found
+
+
+def _has_alternatives(step: str) -> bool:
+    return step.startswith("<") and step.endswith(">")
+
+
+def _parse_path(steps: list[str], marks: _Marks) -> list[tuple[int, ...]]:
+    """Return the paths that the steps stand for: several if one of them is a list like `<0;1>`."""
+    columns: list[list[int]] = []
+    count = 1
+    for step in steps:
+        if not _has_alternatives(step):
+            columns.append([marks.step(step)])
+            continue
+        if count > 1:
+            raise DescriptorError("Multiple multipath key path specifiers found")
+        column = _parse_alternatives(step[1:-1], marks)
+        count = len(column)
+        columns.append(column)
+    return [tuple([column[at if len(column) > 1 else 0] for column in columns]) for at in range(count)]
+
+
+def _parse_alternatives(text: str, marks: _Marks) -> list[int]:
+    numbers = text.split(";")
+    if len(numbers) < 2:
+        raise DescriptorError("Multipath key path specifiers must have at least two items")
+    column: list[int] = []
+    for number in numbers:
+        value = marks.step(number)
+        if value in column:
+            raise DescriptorError(f"Duplicated key path value {value} in multipath specifier")
+        column.append(value)
+    return column

@@ -3,8 +3,9 @@
 import pytest
 
 from clarion.node.params.networks import main_params, regtest_params
-from clarion.node.primitives.descriptor import parse_descriptor
+from clarion.node.primitives.descriptor import Descriptor, parse_descriptors
 from clarion.node.primitives.descriptor_checksum import DescriptorError, descriptor_checksum
+from clarion.node.primitives.descriptor_expression import Findings
 from clarion.node.primitives.descriptor_infer import infer_descriptor
 from clarion.node.primitives.script import multisig_script, p2pk_script
 
@@ -15,6 +16,28 @@ G_HYBRID = "06" + G_LONG[2:]
 KEY2 = "02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"
 WIF_1 = "cMahea7zqjxrtgAbB7LSGbcQUr1uX1ojuat9jZodMN87JcbXMTcA"
 XPUB = "tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B"
+
+
+def parse(text: str) -> Descriptor:
+    """Return the descriptor of a text without alternatives."""
+    (descriptor,) = parse_descriptors(text, REGTEST)
+    return descriptor
+
+
+def scripts_of(text: str, index: int = 0) -> list[bytes]:
+    """Return the scripts at an index."""
+    scripts = parse(text).expand(index)
+    assert scripts is not None
+    return scripts
+
+
+def inferred(text: str) -> list[str]:
+    """Return how each script is shown, without checksum."""
+    findings = Findings()
+    scripts = parse(text).expand(0, findings)
+    assert scripts is not None
+    return [infer_descriptor(script, REGTEST, findings.info()).split("#")[0] for script in scripts]
+
 
 SCRIPTS = {
     "pk": (f"pk({G})", [f"21{G}ac"]),
@@ -41,15 +64,13 @@ SCRIPTS = {
 
 @pytest.mark.parametrize(("text", "scripts"), SCRIPTS.values(), ids=SCRIPTS)
 def test_scripts(text: str, scripts: list[str]) -> None:
-    assert [script.hex() for script in parse_descriptor(text, REGTEST).scripts] == scripts
+    assert [script.hex() for script in scripts_of(text)] == scripts
 
 
 def test_combo_of_a_compressed_key_has_four_scripts() -> None:
-    descriptor = parse_descriptor(f"combo({G})", REGTEST)
     singles = [f"pk({G})", f"pkh({G})", f"wpkh({G})", f"sh(wpkh({G}))"]
-    assert descriptor.scripts == tuple(parse_descriptor(single, REGTEST).scripts[0] for single in singles)
-    shown = [descriptor.infer(script, REGTEST).split("#")[0] for script in descriptor.scripts]
-    assert shown == [single.replace(G, f"[751e76e8]{G}") for single in singles]
+    assert scripts_of(f"combo({G})") == [scripts_of(single)[0] for single in singles]
+    assert inferred(f"combo({G})") == [single.replace(G, f"[751e76e8]{G}") for single in singles]
 
 
 @pytest.mark.parametrize(
@@ -64,28 +85,26 @@ def test_combo_of_a_compressed_key_has_four_scripts() -> None:
     ],
 )
 def test_what_is_known_of_the_keys_is_inferred(text: str) -> None:
-    descriptor = parse_descriptor(text, REGTEST)
-    shown = descriptor.infer(descriptor.scripts[0], REGTEST).split("#")[0]
-    assert shown.replace("[751e76e8]", "").replace("[06afd46b]", "") == text
+    assert inferred(text)[0].replace("[751e76e8]", "").replace("[06afd46b]", "") == text
 
 
 def test_private_keys_are_not_shown() -> None:
-    descriptor = parse_descriptor(f"pkh({WIF_1})", REGTEST)
+    descriptor = parse(f"pkh({WIF_1})")
     assert str(descriptor) == f"pkh({G})#" + descriptor_checksum(f"pkh({G})")
     assert descriptor.has_private_keys
-    assert not parse_descriptor(f"pkh({G})", REGTEST).has_private_keys
+    assert not parse(f"pkh({G})").has_private_keys
 
 
 def test_origin_is_kept_with_one_kind_of_mark() -> None:
-    descriptor = parse_descriptor(f"pkh([AABBCCDD/44h/0'/5]{G})", REGTEST)
-    assert descriptor.text == f"pkh([aabbccdd/44'/0'/5]{G})"
-    assert descriptor.infer(descriptor.scripts[0], REGTEST).startswith(f"pkh([aabbccdd/44h/0h/5]{G})#")
+    text = f"pkh([AABBCCDD/44h/0'/5]{G})"
+    assert str(parse(text).expression) == f"pkh([aabbccdd/44'/0'/5]{G})"
+    assert inferred(text) == [f"pkh([aabbccdd/44h/0h/5]{G})"]
 
 
 def test_solvable() -> None:
-    assert parse_descriptor(f"wsh(pk({G}))", REGTEST).solvable
-    assert not parse_descriptor("raw(51)", REGTEST).solvable
-    assert not parse_descriptor("addr(bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080)", REGTEST).solvable
+    assert parse(f"wsh(pk({G}))").solvable
+    assert not parse("raw(51)").solvable
+    assert not parse("addr(bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080)").solvable
 
 
 def test_known_checksums() -> None:
@@ -107,7 +126,7 @@ CHECKSUMS = {
 @pytest.mark.parametrize(("text", "message"), CHECKSUMS.values(), ids=CHECKSUMS)
 def test_checksum_messages(text: str, message: str) -> None:
     with pytest.raises(DescriptorError) as caught:
-        parse_descriptor(text, REGTEST, require_checksum=True)
+        parse_descriptors(text, REGTEST, require_checksum=True)
     assert str(caught.value).startswith(message)
 
 
@@ -159,18 +178,18 @@ MESSAGES = {
 @pytest.mark.parametrize(("text", "message"), MESSAGES.values(), ids=MESSAGES)
 def test_messages(text: str, message: str) -> None:
     with pytest.raises(DescriptorError) as caught:
-        parse_descriptor(text, REGTEST)
+        parse(text)
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(
     "text",
-    [f"pkh({XPUB}/*)", f"tr({G[2:]},pk({G[2:]}))", f"wsh(and_v(v:pk({G}),older(1)))", f"tr(musig({G},{KEY2}))"],
-    ids=["xpub", "tree", "miniscript", "musig"],
+    [f"tr({G[2:]},pk({G[2:]}))", f"wsh(and_v(v:pk({G}),older(1)))", f"tr(musig({G},{KEY2}))"],
+    ids=["tree", "miniscript", "musig"],
 )
 def test_what_is_not_supported_is_said(text: str) -> None:
     with pytest.raises(DescriptorError, match="not supported"):
-        parse_descriptor(text, REGTEST)
+        parse(text)
 
 
 INFERRED = {
@@ -193,3 +212,96 @@ def test_inferred_without_keys(script: str, text: str) -> None:
 def test_taproot_output_that_is_no_point_is_an_address() -> None:
     script = b"\x51\x20" + b"\xff" * 32
     assert infer_descriptor(script, main_params()).startswith("addr(bc1p")
+
+
+XPRV = "tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK"
+
+
+def test_extended_keys_derive_the_same_public_or_private() -> None:
+    # bcrt1qjqmxmkpmxt80xz4y3746zgt0q3u3ferr34acd5
+    program = "001490366dd83b32cef30aa48faba1216f047914e463"
+    for key in (XPUB, XPRV):
+        assert [script.hex() for script in scripts_of(f"wpkh({key}/1/1/0)")] == [program]
+        assert [script.hex() for script in scripts_of(f"wpkh({key}/1/1/*)", 0)] == [program]
+    assert str(parse(f"wpkh({XPRV}/1/*)").expression) == f"wpkh({XPUB}/1/*)"
+    assert parse(f"wpkh({XPRV})").has_private_keys
+
+
+def test_range() -> None:
+    ranged = parse(f"wsh(multi(1,{G},{XPUB}/*))")
+    assert ranged.is_range
+    assert not parse(f"wsh(multi(1,{G},{XPUB}/0))").is_range
+    assert ranged.expand(7) == scripts_of(f"wsh(multi(1,{G},{XPUB}/7))") != ranged.expand(8)
+
+
+def test_hardened_steps_need_the_private_key() -> None:
+    for path in ("/1'/2", "/1/*h", "/*'"):
+        assert parse(f"pkh({XPUB}{path})").expand(3) is None
+        assert parse(f"pkh({XPRV}{path})").expand(3) is not None
+    assert scripts_of(f"pkh({XPRV}/1/*h)", 3) == scripts_of(f"pkh({XPRV}/1/3')")
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [("/1h/2'/*", "/1'/2'/*"), ("/1'/2h/*'", "/1h/2h/*h"), ("/1/*'", "/1/*'"), ("/1/2/*h", "/1/2/*h")],
+)
+def test_one_kind_of_mark_is_shown(path: str, shown: str) -> None:
+    assert str(parse(f"pkh({XPRV}{path})").expression) == f"pkh({XPUB}{shown})"
+    with_origin = f"pkh([aabbccdd/5h]{XPRV}{path})"
+    mark = "'" if "'" in shown else "h"
+    assert str(parse(with_origin).expression) == f"pkh([aabbccdd/5{mark}]{XPUB}{shown})"
+
+
+def test_origin_of_a_derived_key() -> None:
+    findings = Findings()
+    parse(f"pkh([aabbccdd/5h]{XPUB}/1/*)").expand(9, findings)
+    assert list(findings.origins.values()) == ["aabbccdd/5h/1/9"]
+    findings = Findings()
+    parse(f"pkh({XPRV}/1h/*)").expand(9, findings)
+    assert list(findings.origins.values()) == ["0c5f9a1e/1h/9"]
+
+
+def test_alternatives() -> None:
+    texts = [str(each.expression) for each in parse_descriptors(f"sh(wpkh({XPUB}/<0;7h;2>/*))", REGTEST)]
+    assert texts == [f"sh(wpkh({XPUB}/{step}/*))" for step in ("0", "7h", "2")]
+    several = parse_descriptors(f"wsh(sortedmulti(1,{G},{XPUB}/<1;2>/*,{XPUB}/<3;4>))", REGTEST)
+    assert [str(each.expression) for each in several] == [
+        f"wsh(sortedmulti(1,{G},{XPUB}/1/*,{XPUB}/3))",
+        f"wsh(sortedmulti(1,{G},{XPUB}/2/*,{XPUB}/4))",
+    ]
+
+
+def test_key_without_scripts() -> None:
+    assert scripts_of(f"unused({XPUB}/1)") == []
+    assert parse(f"unused({XPUB})").solvable
+
+
+EXTENDED_MESSAGES = {
+    "other-network": (f"pkh(x{XPUB[1:]})", f"pkh(): key 'x{XPUB[1:]}' is not valid"),
+    "path": (f"pkh({XPUB}/x)", "pkh(): Key path value 'x' is not a valid uint32"),
+    "star-inside": (f"pkh({XPUB}/*/1)", "pkh(): Key path value '*' is not a valid uint32"),
+    "range": (f"pkh({XPUB}/2147483648)", "pkh(): Key path value 2147483648 is out of range"),
+    "path-behind-a-key": (f"pkh({G}/1)", f"pkh(): key '{G}' is not valid"),
+    "one-alternative": (f"pkh({XPUB}/<1>)", "pkh(): Multipath key path specifiers must have at least two items"),
+    "two-lists": (f"pkh({XPUB}/<1;2>/<1;2>)", "pkh(): Multiple multipath key path specifiers found"),
+    "doubled": (f"pkh({XPUB}/<1;1>)", "pkh(): Duplicated key path value 1 in multipath specifier"),
+    "empty-alternative": (f"pkh({XPUB}/<1;>)", "pkh(): Key path value '' is not a valid uint32"),
+    "in-the-origin": (
+        f"pkh([aabbccdd/<1;2>]{XPUB})",
+        "pkh(): Key path value '<1;2>' specifies multipath in a section where multipath is not allowed",
+    ),
+    "lengths": (
+        f"wsh(multi(1,{XPUB}/<1;2>,{XPUB}/<1;2;3>))",
+        "multi(): Multipath derivation paths have mismatched lengths",
+    ),
+    "unused-range": (f"unused({XPUB}/*)", "unused(): key cannot be ranged"),
+    "unused-two": (f"unused({XPUB},{XPUB})", "unused(): only one key expected"),
+    "unused-inside": (f"sh(unused({XPUB}))", "Can only have unused at top level"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), EXTENDED_MESSAGES.values(), ids=EXTENDED_MESSAGES)
+def test_messages_about_extended_keys(text: str, message: str) -> None:
+    with pytest.raises(DescriptorError) as caught:
+        parse_descriptors(text, REGTEST)
+    assert str(caught.value) == message
