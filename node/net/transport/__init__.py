@@ -1,0 +1,1 @@
+"""Transports: bytes on a connection to messages and back. Never: sockets, what messages mean."""
