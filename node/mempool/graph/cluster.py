@@ -1,0 +1,170 @@
+"""Clusters: transactions that hang together through dependencies, with the transitive closure of these.
+
+Owns: making clusters out of clusters. A cluster's transactions and dependencies never change, so that a staged graph can
+share the clusters that it leaves alone; a change makes new ones. Never: the best order (see `linearize`), limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Generic
+
+from clarion.node.mempool.graph.bits import positions
+from clarion.node.mempool.graph.chunk import Chunk, single_chunk
+from clarion.node.mempool.graph.node import Node
+
+_ALONE = (1,)
+_FIRST = (0,)
+
+
+class Cluster(Generic[Node]):
+    """A cluster. Positions count in `nodes`; masks have bit `i` for position `i`.
+
+    `ancestors` and `descendants` hold a mask for each position, itself included. `order` is a linearization: all
+    positions, parents first. `chunks` cuts it up, or is None while `order` is not yet worked out (it is valid, but may be
+    poor). `optimal`: `order` is known to be the best, and the chunks can't be smaller.
+    """
+
+    __slots__ = ("ancestors", "chunks", "descendants", "nodes", "optimal", "order", "weight")
+
+    def __init__(
+        self,
+        nodes: tuple[Node, ...],
+        weight: int,
+        ancestors: tuple[int, ...],
+        descendants: tuple[int, ...],
+        order: tuple[int, ...],
+    ) -> None:
+        self.nodes = nodes
+        self.weight = weight
+        self.ancestors = ancestors
+        self.descendants = descendants
+        self.order = order
+        self.chunks: tuple[Chunk[Node], ...] | None = None
+        self.optimal = False
+
+    def position(self, node: Node) -> int:
+        """Return where the node stands."""
+        return self.nodes.index(node)
+
+    def pick(self, mask: int) -> list[Node]:
+        """Return the nodes of a mask."""
+        nodes = self.nodes
+        return [nodes[at] for at in positions(mask)]
+
+
+def single(node: Node) -> Cluster[Node]:
+    """Return the cluster of one transaction alone."""
+    nodes = (node,)
+    cluster = Cluster(nodes, node.weight, _ALONE, _ALONE, _FIRST)
+    cluster.chunks = (single_chunk(nodes),)
+    cluster.optimal = True
+    return cluster
+
+
+def joined(clusters: Sequence[Cluster[Node]], dependencies: Iterable[tuple[Node, Node]]) -> Cluster[Node]:
+    """Return the clusters made one by dependencies (parent, child), which must not go round in a circle."""
+    nodes: list[Node] = []
+    ancestors: list[int] = []
+    descendants: list[int] = []
+    order: list[int] = []
+    for cluster in clusters:
+        shift = len(nodes)
+        nodes += cluster.nodes
+        if shift:
+            ancestors += [mask << shift for mask in cluster.ancestors]
+            descendants += [mask << shift for mask in cluster.descendants]
+            order += [at + shift for at in cluster.order]
+        else:
+            ancestors += cluster.ancestors
+            descendants += cluster.descendants
+            order += cluster.order
+    place = {node: at for at, node in enumerate(nodes)}
+    parents: dict[int, int] = {}
+    for parent, child in dependencies:
+        at = place[child]
+        parents[at] = parents.get(at, 0) | 1 << place[parent]
+    for child_at, mask in parents.items():
+        _depend(ancestors, descendants, child_at, mask)
+    return Cluster(
+        tuple(nodes),
+        sum([cluster.weight for cluster in clusters]),
+        tuple(ancestors),
+        tuple(descendants),
+        _parents_first(order, ancestors),
+    )
+
+
+def _depend(ancestors: list[int], descendants: list[int], child: int, parents: int) -> None:
+    """Work dependencies of one child on a mask of parents into the closures."""
+    gained = 0
+    for at in positions(parents):
+        gained |= ancestors[at]
+    gained &= ~ancestors[child]
+    below = descendants[child]
+    for at in positions(gained):
+        descendants[at] |= below
+    if gained:
+        for at in positions(below):
+            ancestors[at] |= gained
+
+
+def _parents_first(order: list[int], ancestors: Sequence[int]) -> tuple[int, ...]:
+    """Return the order with as little moved as it takes to have parents first."""
+    done = 0
+    result: list[int] = []
+    for at in order:
+        if done >> at & 1:
+            continue
+        missing = ancestors[at] & ~done
+        if missing != 1 << at:
+            result += sorted(positions(missing ^ 1 << at), key=lambda each: ancestors[each].bit_count())
+        result.append(at)
+        done |= missing
+    return tuple(result)
+
+
+def without(cluster: Cluster[Node], gone: int) -> list[Cluster[Node]]:
+    """Return what is left of a cluster when a mask of its transactions goes: one cluster for each part that holds together.
+
+    What hung together only through a transaction that has both ancestors and descendants still does.
+    """
+    left = (1 << len(cluster.nodes)) - 1 & ~gone
+    parts = []
+    while left:
+        part = _connected(cluster, left)
+        left &= ~part
+        parts.append(single(cluster.pick(part)[0]) if part.bit_count() == 1 else _part(cluster, part))
+    return parts
+
+
+def _connected(cluster: Cluster[Node], within: int) -> int:
+    """Return all in the mask `within` that holds together with its first position."""
+    found = 0
+    fresh = within & -within
+    while fresh:
+        found |= fresh
+        reached = 0
+        for at in positions(fresh):
+            reached |= cluster.ancestors[at] | cluster.descendants[at]
+        fresh = reached & within & ~found
+    return found
+
+
+def _part(cluster: Cluster[Node], kept: int) -> Cluster[Node]:
+    """Return the transactions of a mask as a cluster of their own."""
+    old = list(positions(kept))
+    place = {at: new for new, at in enumerate(old)}
+    bit = {at: 1 << new for at, new in place.items()}
+    nodes = tuple([cluster.nodes[at] for at in old])
+
+    def moved(mask: int) -> int:
+        return sum([bit[at] for at in positions(mask & kept)])
+
+    return Cluster(
+        nodes,
+        sum([node.weight for node in nodes]),
+        tuple([moved(cluster.ancestors[at]) for at in old]),
+        tuple([moved(cluster.descendants[at]) for at in old]),
+        tuple([place[at] for at in cluster.order if at in place]),
+    )

@@ -1,0 +1,232 @@
+"""One level of the graph: its clusters, and the changes that wait until someone asks.
+
+Owns: applying removals and dependencies, and which clusters have to be linearized. Never: the order over all chunks (see
+`main_layer`), what is staged (see `staged_layer`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Generic
+
+from clarion.node.mempool.graph.chunk import Chunk, single_chunk
+from clarion.node.mempool.graph.cluster import Cluster, joined, without
+from clarion.node.mempool.graph.limits import Limits
+from clarion.node.mempool.graph.linearize import linearize
+from clarion.node.mempool.graph.node import Node
+
+ACCEPTABLE_COST = 75_000
+"""The work that goes into a cluster's order before it is made do with, about a nanosecond each in the reference."""
+
+
+@dataclass(slots=True)
+class Group(Generic[Node]):
+    """Clusters that dependencies will join, or one that is too large by itself."""
+
+    clusters: list[Cluster[Node]] = field(default_factory=list)
+    dependencies: list[tuple[Node, Node]] = field(default_factory=list)
+
+
+class Layer(ABC, Generic[Node]):
+    """A level. Removals wait, then dependencies, which are not applied as long as they would make a cluster too large."""
+
+    def __init__(self, limits: Limits, random: Random) -> None:
+        self.limits = limits
+        self.random = random
+        self.count = 0
+        """Of the transactions, those whose removal waits included."""
+        self.removals: list[Node] = []
+        self.dependencies: list[tuple[Node, Node]] = []
+        self.groups: list[Group[Node]] | None = []
+        """What the dependencies will join; None if that is not worked out."""
+        self.oversized: bool | None = False
+        """Whether a cluster is or would be too large; None if that is not worked out."""
+        self.too_heavy: dict[Node, None] = {}
+        """The transactions that break the limits alone."""
+        self.stale: dict[Cluster[Node], None] = {}
+        """The clusters that are not linearized."""
+        self.rough: dict[Cluster[Node], None] = {}
+        """The clusters whose order may not be the best."""
+
+    @abstractmethod
+    def find(self, node: Node) -> Cluster[Node] | None:
+        """Return the node's cluster on this level, perhaps taken over from the one below; None if it is not there."""
+
+    @abstractmethod
+    def own(self, node: Node) -> Cluster[Node] | None:
+        """Return the node's cluster if it is of this very level."""
+
+    @abstractmethod
+    def replace(self, old: Iterable[Cluster[Node]], new: Iterable[Cluster[Node]], gone: Iterable[Node]) -> None:
+        """Put new clusters in the place of old ones, whose other nodes are gone."""
+
+    @abstractmethod
+    def linearized(self, cluster: Cluster[Node], before: tuple[Chunk[Node], ...] | None) -> None:
+        """Take note of a cluster's new chunks, in the place of those before."""
+
+    # --- changes that wait ------------------------------------------------------------------------------------------
+
+    def add(self, node: Node, cluster: Cluster[Node]) -> None:
+        """Put in a node with the cluster that it is alone."""
+        self.count += 1
+        if node.weight > self.limits.max_weight:
+            self.too_heavy[node] = None
+            self.oversized = True
+            self.groups = None
+        self.replace((), (cluster,), ())
+
+    def remove(self, node: Node) -> None:
+        """Have a node removed, if it is there."""
+        if self.find(node) is None:
+            return
+        self.removals.append(node)
+        self.groups = None
+        if self.oversized:
+            self.oversized = None
+
+    def depend(self, parent: Node, child: Node) -> None:
+        """Have a dependency added, if both are there."""
+        if parent is child or self.find(parent) is None or self.find(child) is None:
+            return
+        self.dependencies.append((parent, child))
+        self.groups = None
+        if self.oversized is False:
+            self.oversized = None
+
+    def fee_changed(self, node: Node) -> None:
+        """Forget what was worked out with a node's old fee. At once: order and index must agree with the fees."""
+        cluster = self.own(node)
+        if cluster is None:
+            return
+        old = cluster.chunks
+        if len(cluster.nodes) == 1:
+            cluster.chunks = (single_chunk(cluster.nodes),)
+        else:
+            cluster.chunks = None
+            cluster.optimal = False
+            self.stale[cluster] = None
+            self.rough.pop(cluster, None)
+        self.linearized(cluster, old)
+
+    # --- applying them ----------------------------------------------------------------------------------------------
+
+    def apply_removals(self) -> None:
+        """Take out the nodes whose removal waits; their clusters may fall apart."""
+        if not self.removals:
+            return
+        gone: dict[Cluster[Node], dict[Node, None]] = {}
+        for node in self.removals:
+            cluster = self.find(node)
+            if cluster is not None:
+                gone.setdefault(cluster, {})[node] = None
+        self.removals = []
+        for cluster, nodes in gone.items():
+            self.count -= len(nodes)
+            for node in nodes:
+                self.too_heavy.pop(node, None)
+            if len(nodes) == len(cluster.nodes):
+                self.replace((cluster,), (), nodes)
+            else:
+                mask = sum([1 << cluster.position(node) for node in nodes])
+                self.replace((cluster,), without(cluster, mask), nodes)
+
+    def group(self) -> list[Group[Node]]:
+        """Return the clusters that waiting dependencies will join; find out whether that makes one too large."""
+        if self.groups is not None:
+            return self.groups
+        self.apply_removals()
+        self.groups = self._grouped()
+        self.dependencies = [each for group in self.groups for each in group.dependencies]
+        self.oversized = any(
+            self.limits.broken_by(
+                sum([len(cluster.nodes) for cluster in group.clusters]),
+                sum([cluster.weight for cluster in group.clusters]),
+            )
+            for group in self.groups
+        )
+        return self.groups
+
+    def _grouped(self) -> list[Group[Node]]:
+        group_of: dict[Cluster[Node], Group[Node]] = {}
+        for node in self.too_heavy:
+            cluster = self.find(node)
+            if cluster is not None:
+                group_of[cluster] = Group([cluster])
+        for parent, child in self.dependencies:
+            above, below = self.find(parent), self.find(child)
+            if above is None or below is None:
+                continue
+            target = group_of.get(above)
+            if target is None:
+                target = group_of[above] = Group([above])
+            other = group_of.get(below)
+            if other is None:
+                target.clusters.append(below)
+                group_of[below] = target
+            elif other is not target:
+                if len(other.clusters) > len(target.clusters):
+                    target, other = other, target
+                target.clusters += other.clusters
+                target.dependencies += other.dependencies
+                group_of.update(dict.fromkeys(other.clusters, target))
+            target.dependencies.append((parent, child))
+        return list({id(group): group for group in group_of.values()}.values())
+
+    def is_oversized(self) -> bool:
+        """Whether a cluster is or would be too large."""
+        if self.oversized is None:
+            self.group()
+        return bool(self.oversized)
+
+    def apply(self) -> None:
+        """Apply all that waits. Dependencies go on waiting if the graph is oversized."""
+        if self.groups == [] and not self.removals:
+            return
+        self.apply_removals()
+        if self.is_oversized():
+            return
+        for group in self.group():
+            self.replace(group.clusters, (joined(group.clusters, group.dependencies),), ())
+        self.dependencies = []
+        self.groups = []
+
+    # --- linearization ----------------------------------------------------------------------------------------------
+
+    def settle(self, cluster: Cluster[Node]) -> None:
+        """Give a cluster of this very level an order that will do."""
+        if cluster.chunks is None and cluster in self.stale:
+            self.work_on(cluster, ACCEPTABLE_COST)
+
+    def settle_all(self) -> None:
+        """Apply all that waits, and give all clusters an order that will do. Nothing for an oversized graph."""
+        self.apply()
+        if self.stale and not self.oversized:
+            for cluster in list(self.stale):
+                self.work_on(cluster, ACCEPTABLE_COST)
+
+    def work_on(self, cluster: Cluster[Node], max_cost: int) -> int:
+        """Linearize a cluster; return the work done."""
+        old = cluster.chunks
+        cost = linearize(cluster, max_cost, self.random)
+        self.stale.pop(cluster, None)
+        if cluster.optimal:
+            self.rough.pop(cluster, None)
+        else:
+            self.rough[cluster] = None
+        self.linearized(cluster, old)
+        return cost
+
+    def watch(self, cluster: Cluster[Node]) -> None:
+        """Note a new cluster whose order is not known to be the best."""
+        if cluster.chunks is None:
+            self.stale[cluster] = None
+        elif not cluster.optimal:
+            self.rough[cluster] = None
+
+    def forget(self, cluster: Cluster[Node]) -> None:
+        """Note that a cluster is no more."""
+        self.stale.pop(cluster, None)
+        self.rough.pop(cluster, None)
