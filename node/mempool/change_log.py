@@ -9,13 +9,18 @@ from collections.abc import Sequence
 from clarion.node.chain.journal import Journal
 from clarion.node.events.mempool_rows import BLOCK_REASON, added_body, removed_body, reset_body
 from clarion.node.events.row import EventKind
+from clarion.node.mempool.changes import Added, Removed
+from clarion.node.mempool.entry import MempoolEntry
 from clarion.node.primitives.coin import SpentOutput
 from clarion.node.primitives.ids import Txid
 from clarion.node.primitives.transaction import Transaction
 
 
 class ChangeLog:
-    """Notes every change in the journal. All calls run on the chain thread, in the moment of the reference's signal."""
+    """Notes every change in the journal. All calls run on the chain thread, in the moment of the reference's signal.
+
+    Satisfies `changes.PoolObserver`.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -38,3 +43,17 @@ class ChangeLog:
             return
         body = removed_body(mempool_sequence, replaced_by)
         self._journal.pool_row(EventKind.TX_REMOVED, body, txid=txid, reason=reason)
+
+    def tx_added(self, added: Added) -> None:
+        """Note what the pool tells of an addition."""
+        entry = added.entry
+        self.added(
+            entry.tx, added.spent, fee_sat=entry.base_fee_sat, vsize=entry.vsize, mempool_sequence=added.sequence
+        )
+
+    def tx_removed(self, removed: Removed) -> None:
+        """Note what the pool tells of a removal."""
+        self.removed(removed.entry.txid, removed.reason, removed.sequence, removed.replaced_by)
+
+    def removed_for_block(self, entries: Sequence[MempoolEntry], height: int) -> None:
+        """Do nothing: each removal has been told."""
