@@ -93,7 +93,6 @@ class NodeCore:
         self._cleanup.callback(checker.close)
         checker.start()
         pipeline = ScriptPipeline(checker, ScriptCache(config.script_cache_bytes))
-        self._cleanup.callback(pipeline.close)
         self.manager = ChainManager(
             self.params, self.storage.stores, pipeline, chain_options(config, self.params), self.clock
         )

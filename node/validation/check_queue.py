@@ -4,6 +4,7 @@ Owns: the protocol, the failure that a check ends with, and the choice of an imp
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from clarion.node.script.errors import ScriptError
@@ -25,15 +26,19 @@ class CheckQueue(Protocol):
     """Checks all scripts of a block and says which input fails first, or None.
 
     The answer is the same for every implementation and number of workers: once a check has failed, no check behind it
-    is started any more, but those before it are finished. One block at a time; `check` blocks its caller.
+    is started any more, but those before it are finished. Blocks are checked in the order in which they come.
     """
 
     def start(self) -> None:
         """Make the workers ready. Checking before it starts them too."""
         ...
 
+    def submit(self, jobs: "Sequence[ScriptJob]", flags: int) -> "Future[ScriptFailure | None]":
+        """Have the scripts of all inputs of `jobs` run under `flags`, on the caller's thread if there is no other."""
+        ...
+
     def check(self, jobs: "Sequence[ScriptJob]", flags: int) -> ScriptFailure | None:
-        """Run the scripts of all inputs of `jobs` under `flags`."""
+        """Do the same and wait for it."""
         ...
 
     def close(self) -> None:

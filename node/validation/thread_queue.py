@@ -5,7 +5,7 @@ Signature checks leave the interpreter lock, Python around them does not: this q
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.validation.batches import NO_FAILURE, Claims, make_batches
@@ -20,9 +20,14 @@ class ThreadQueue:
         self._workers = workers
         self._batch = batch
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="scriptch")
+        self._turns = ThreadPoolExecutor(1, thread_name_prefix="scripts")
 
     def start(self) -> None:
         """Nothing to start: threads come with their first work."""
+
+    def submit(self, jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | None]":
+        """Return the coming result of the scripts of all inputs of `jobs` under `flags`."""
+        return self._turns.submit(self.check, jobs, flags)
 
     def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
         """Run the scripts of all inputs of `jobs` under `flags`."""
@@ -32,7 +37,8 @@ class ThreadQueue:
         return min(found).failure if found else None
 
     def close(self) -> None:
-        """End the threads."""
+        """Finish what was submitted and end the threads."""
+        self._turns.shutdown()
         self._pool.shutdown()
 
 

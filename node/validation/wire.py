@@ -22,12 +22,12 @@ _UNIT = struct.Struct("<IIIQI")
 _FAILURE = struct.Struct("<QII")
 
 
-def encode_batch(batch: Batch, flags: int) -> bytes:
-    """Return the message that asks a worker to check `batch`."""
+def encode_batch(batch: Batch, flags: int, base: int = 0) -> bytes:
+    """Return the message that asks a worker to check `batch`, whose positions count on from `base`."""
     parts = [_FLAGS.pack(flags)]
     for job, first, end, position in batch:
         raw = job.tx.raw
-        parts += (_UNIT.pack(job.tx_index, first, end, position, len(raw)), raw)
+        parts += (_UNIT.pack(job.tx_index, first, end, base + position, len(raw)), raw)
         parts.append(job.spent_raw or encode_outputs(job.spent_outputs))
     return b"".join(parts)
 

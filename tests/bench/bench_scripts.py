@@ -79,14 +79,14 @@ def full_blocks(path: Path, folder: Path, count: int) -> list[Work]:
     return full
 
 
-def make_queue(kind: str, workers: int, batch: int) -> CheckQueue:
+def make_queue(kind: str, workers: int, batch: int) -> CheckQueue | ContendedQueue:
     """Return a queue of one of the KINDS, not started."""
     if kind == "one contended queue":
         return ContendedQueue(workers, batch)
     return make_check_queue(workers, batch, "threads" if kind == "threads" else "processes")
 
 
-def best_time(queue: CheckQueue, blocks: Sequence[Work], rounds: int) -> float:
+def best_time(queue: CheckQueue | ContendedQueue, blocks: Sequence[Work], rounds: int) -> float:
     """Return the seconds that all blocks take, in the best of several rounds with warm workers."""
     times = []
     queue.start()

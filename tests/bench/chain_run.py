@@ -96,7 +96,6 @@ def open_chain(
     queue.start()
     cache = ScriptCache(SCRIPT_CACHE_BYTES)
     pipeline = ScriptPipeline(queue, cache)
-    stack.callback(pipeline.close)
     options = ChainOptions(
         minimum_chainwork=0, assume_valid=assume_valid, max_tip_age=NEVER_OLD_S, cache_bytes=cache_bytes
     )

@@ -34,7 +34,7 @@ TIMED: Sequence[tuple[str, Any, str]] = (
     ("fetch", connector, "prevouts_to_fetch"),
     ("fetch", CoinsCache, "fetch"),
     ("hand over scripts", ScriptPipeline, "submit"),
-    (SCRIPTS, ProcessQueue, "check"),
+    (SCRIPTS, ProcessQueue, "_work_from"),
     ("connect", connector, "connect_block"),
     ("connect", CoinsCache, "connect"),
     ("undo", UndoFiles, "append"),

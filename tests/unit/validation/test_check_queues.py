@@ -63,6 +63,18 @@ def test_queue_goes_on_after_a_failure(queue: CheckQueue) -> None:
     assert queue.check([job(1, OP_TRUE)], FLAGS) is None
 
 
+def test_blocks_that_follow_each_other_are_judged_alone(queue: CheckQueue) -> None:
+    blocks = [[job(i, OP_TRUE, OP_TRUE) for i in range(1, 60)] for _ in range(6)]
+    blocks[1][40] = job(41, OP_TRUE, OP_FALSE)
+    blocks[3][2] = job(3, OP_RETURN, OP_TRUE)
+    blocks[3][50] = job(51, OP_FALSE, OP_TRUE)
+    futures = [queue.submit(jobs, FLAGS) for jobs in blocks]
+    found = [future.result(60) for future in futures]
+    assert found[1] == ScriptFailure(41, 1, ScriptError.EVAL_FALSE)
+    assert found[3] == ScriptFailure(3, 0, ScriptError.OP_RETURN)
+    assert [found[at] for at in (0, 2, 4, 5)] == [None] * 4
+
+
 def test_failure_in_a_cut_transaction(queue: CheckQueue) -> None:
     scripts = [OP_TRUE] * 30
     scripts[17] = OP_FALSE

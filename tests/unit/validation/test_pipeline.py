@@ -1,12 +1,11 @@
-"""The script pipeline: order, small blocks, the cache, errors."""
+"""The script pipeline: the hand-over, small blocks, the cache."""
 
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Future
 
 import pytest
 
 from clarion.node.consensus.connect import ScriptJob
-from clarion.node.errors import ClarionError
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import make_outpoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
@@ -23,68 +22,53 @@ def make_jobs(count: int, script: bytes = OP_TRUE) -> list[ScriptJob]:
     return [ScriptJob(tx, [Coin(1, script, 0)], index + 1) for index, tx in enumerate(txs)]
 
 
-class HeldQueue:
-    """Answers when it is let go, and says what it was asked on which thread."""
+class NotingQueue:
+    """Says what it was asked, and answers when it is told."""
 
     def __init__(self) -> None:
-        self.go = threading.Event()
         self.sizes: list[int] = []
-        self.threads: set[str] = set()
-        self.error: Exception | None = None
+        self.futures: list[Future[ScriptFailure | None]] = []
 
     def start(self) -> None: ...
 
-    def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
-        assert self.go.wait(10)
+    def submit(self, jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | None]":
         self.sizes.append(len(jobs))
-        self.threads.add(threading.current_thread().name)
-        if self.error is not None:
-            raise self.error
-        return None
+        self.futures.append(Future())
+        return self.futures[-1]
+
+    def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
+        return self.submit(jobs, flags).result()
 
     def close(self) -> None: ...
 
 
 @pytest.fixture
-def held() -> HeldQueue:
-    return HeldQueue()
+def queue() -> NotingQueue:
+    return NotingQueue()
 
 
 @pytest.fixture
-def pipeline(held: HeldQueue) -> Iterator[ScriptPipeline]:
-    pipeline = ScriptPipeline(held, ScriptCache(1 << 20))
-    yield pipeline
-    held.go.set()
-    pipeline.close()
+def pipeline(queue: NotingQueue) -> ScriptPipeline:
+    return ScriptPipeline(queue, ScriptCache(1 << 20))
 
 
-def test_the_caller_goes_on_and_blocks_are_checked_in_order(pipeline: ScriptPipeline, held: HeldQueue) -> None:
+def test_the_caller_goes_on(pipeline: ScriptPipeline, queue: NotingQueue) -> None:
     futures = [pipeline.submit(make_jobs(count), 0) for count in (40, 30, 20)]
     assert not any(future.done() for future in futures)
-    held.go.set()
-    assert [future.result(10) for future in futures] == [None, None, None]
-    assert held.sizes == [40, 30, 20]
-    assert held.threads == {"scripts"}
+    assert queue.sizes == [40, 30, 20]
+    assert futures == queue.futures
 
 
-def test_a_small_block_is_checked_at_once(pipeline: ScriptPipeline, held: HeldQueue) -> None:
+def test_a_small_block_is_checked_at_once(pipeline: ScriptPipeline, queue: NotingQueue) -> None:
     future = pipeline.submit(make_jobs(INLINE_CHECKS - 1, OP_FALSE), 0)
     assert future.done()
     assert future.result() == ScriptFailure(1, 0, ScriptError.EVAL_FALSE)
-    assert held.sizes == []
+    assert queue.sizes == []
 
 
-def test_what_was_remembered_is_not_checked_again(pipeline: ScriptPipeline, held: HeldQueue) -> None:
+def test_what_was_remembered_is_not_checked_again(pipeline: ScriptPipeline, queue: NotingQueue) -> None:
     jobs = make_jobs(40)
     pipeline.remember(jobs[:39], 0)
     assert pipeline.submit(jobs, 0).done()
-    held.go.set()
-    assert pipeline.submit(jobs, 1).result(10) is None
-    assert held.sizes == [40]
-
-
-def test_an_error_of_the_queue_reaches_the_caller(pipeline: ScriptPipeline, held: HeldQueue) -> None:
-    held.error = ClarionError("11 script workers died")
-    held.go.set()
-    with pytest.raises(ClarionError, match="11 script workers"):
-        pipeline.submit(make_jobs(40), 0).result(10)
+    assert not pipeline.submit(jobs, 1).done()
+    assert queue.sizes == [40]

@@ -16,8 +16,10 @@ from clarion.node.errors import ClarionError
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import OutPoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
+from clarion.node.script.errors import ScriptError
 from clarion.node.script.flags import SCRIPT_VERIFY_P2SH
-from clarion.node.validation import process_queue
+from clarion.node.validation import stream
+from clarion.node.validation.check_queue import ScriptFailure
 from clarion.node.validation.process_queue import ProcessQueue
 
 # About a millisecond each: hashing a long item over and over.
@@ -64,6 +66,16 @@ def test_worker_killed_in_the_middle_of_a_block(queue: ProcessQueue) -> None:
     assert victim not in queue.worker_pids
 
 
+def test_worker_killed_while_several_blocks_are_in_work(queue: ProcessQueue) -> None:
+    bad = ScriptJob(slow_jobs(1)[0].tx, [Coin(1, b"\x6a", 0)], 40)
+    blocks = [slow_jobs(40), [*slow_jobs(40), bad], slow_jobs(40)]
+    futures = [queue.submit(jobs, SCRIPT_VERIFY_P2SH) for jobs in blocks]
+    os.kill(queue.worker_pids[0], signal.SIGKILL)
+    assert futures[0].result(60) is None
+    assert futures[1].result(60) == ScriptFailure(40, 0, ScriptError.OP_RETURN)
+    assert futures[2].result(60) is None
+
+
 def test_all_workers_killed_while_idle(queue: ProcessQueue) -> None:
     before = queue.worker_pids
     for pid in before:
@@ -73,7 +85,7 @@ def test_all_workers_killed_while_idle(queue: ProcessQueue) -> None:
 
 
 def test_workers_that_keep_dying_are_an_error(queue: ProcessQueue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_queue, "MAX_DEATHS", 0)
+    monkeypatch.setattr(stream, "MAX_DEATHS", 0)
     os.kill(queue.worker_pids[0], signal.SIGKILL)
     with pytest.raises(ClarionError, match="script workers died"):
         queue.check(slow_jobs(50), SCRIPT_VERIFY_P2SH)
@@ -98,6 +110,16 @@ def test_close_ends_the_workers() -> None:
     queue.close()
     assert not any(is_running(pid) for pid in pids)
     queue.close()
+    with pytest.raises(ClarionError, match="have been ended"):
+        queue.submit(slow_jobs(1), 0)
+
+
+def test_what_was_submitted_is_finished_before_the_end() -> None:
+    queue = ProcessQueue(2, 4)
+    futures = [queue.submit(slow_jobs(20), SCRIPT_VERIFY_P2SH) for _ in range(3)]
+    queue.close()
+    assert all(future.done() for future in futures)
+    assert [future.result() for future in futures] == [None] * 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

@@ -1,6 +1,7 @@
 """Scripts of single transactions: both sets of flags, workers for large ones, what is remembered."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 
 import pytest
 
@@ -34,6 +35,9 @@ class Workers:
         self._fails_under = fails_under
 
     def start(self) -> None: ...
+
+    def submit(self, jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | None]":
+        raise AssertionError("a transaction is waited for")
 
     def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
         self.asked.append(flags)
