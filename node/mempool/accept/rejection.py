@@ -1,11 +1,11 @@
 """Why a transaction was not taken into the mempool.
 
-Owns: the kinds of rejection and the error that carries one. Never: the checks.
+Owns: the kinds of rejection and the errors that say so. Never: the checks.
 """
 
 from enum import Enum, auto
 
-from clarion.node.errors import TxInvalid
+from clarion.node.errors import ClarionError, TxInvalid
 
 
 class TxRejection(Enum):
@@ -43,3 +43,7 @@ class TxRejected(TxInvalid):
     def __init__(self, rejection: TxRejection, reject_reason: str, debug: str = "") -> None:
         super().__init__(reject_reason, debug)
         self.rejection = rejection
+
+
+class MaxFeeExceeded(ClarionError):
+    """A transaction would come in, but pays more than its sender said that it may."""
