@@ -12,6 +12,8 @@ from clarion.node.primitives.address import AddressFormat, AddressPrefixes, enco
 from clarion.node.primitives.descriptor_checksum import add_checksum
 from clarion.node.primitives.hashes import hash160, ripemd160
 from clarion.node.primitives.keys import is_valid_xonly
+from clarion.node.primitives.miniscript.decoding import decode_script
+from clarion.node.primitives.miniscript.node import to_text
 from clarion.node.primitives.templates import ScriptType, solve
 
 
@@ -82,7 +84,14 @@ def _infer(script: bytes, context: ScriptContext, info: SpendInfo) -> str | None
         if internal_key is not None:
             return _call("tr", _xonly_key(internal_key, info))
         return _call("rawtr", _xonly_key(data[0], info)) if is_valid_xonly(data[0]) else None
-    return None
+    return _miniscript(script, info) if context is ScriptContext.P2WSH else None
+
+
+def _miniscript(script: bytes, info: SpendInfo) -> str | None:
+    node = decode_script(script, info.pubkeys.get)
+    if node is None or not node.is_sane:
+        return None
+    return to_text(node, lambda key: _origin((hash160(key),), info) + key.hex())
 
 
 def _call(name: str, argument: str | None) -> str | None:

@@ -6,8 +6,9 @@ from clarion.node.params.networks import main_params, regtest_params
 from clarion.node.primitives.descriptor import Descriptor, parse_descriptors
 from clarion.node.primitives.descriptor_checksum import DescriptorError, descriptor_checksum
 from clarion.node.primitives.descriptor_expression import Findings
-from clarion.node.primitives.descriptor_infer import infer_descriptor
-from clarion.node.primitives.script import multisig_script, p2pk_script
+from clarion.node.primitives.descriptor_infer import SpendInfo, infer_descriptor
+from clarion.node.primitives.hashes import hash160, sha256
+from clarion.node.primitives.script import multisig_script, p2pk_script, witness_script
 
 REGTEST = regtest_params()
 G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
@@ -305,3 +306,14 @@ def test_messages_about_extended_keys(text: str, message: str) -> None:
     with pytest.raises(DescriptorError) as caught:
         parse_descriptors(text, REGTEST)
     assert str(caught.value) == message
+
+
+def test_miniscript_is_inferred_if_it_is_sane() -> None:
+    key = bytes.fromhex(G)
+    script = p2pk_script(key)[:-1] + bytes.fromhex("ad029000b2")
+    info = SpendInfo(scripts={hash160(script): script})
+    output = witness_script(0, sha256(script))
+    assert infer_descriptor(output, REGTEST, info).split("#")[0] == f"wsh(and_v(v:pk({G}),older(144)))"
+    unsigned = bytes.fromhex("029000b2")
+    info = SpendInfo(scripts={hash160(unsigned): unsigned})
+    assert infer_descriptor(witness_script(0, sha256(unsigned)), REGTEST, info).startswith("addr(")
