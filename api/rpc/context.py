@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clarion.node.chain.service import ChainService
     from clarion.node.chain.stores import ChainStores
     from clarion.node.config import Config
+    from clarion.node.mempool.service import MempoolService
     from clarion.node.mining.miner import Miner
     from clarion.node.mining.template_cache import TemplateCache
     from clarion.node.params.chain_params import ChainParams
@@ -50,6 +51,7 @@ class NodeContext:
     params: ChainParams
     config: Config
     chain: ChainService
+    mempool: MempoolService
     clock: Clock
     events: EventsRunner
     started_at: float

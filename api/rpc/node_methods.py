@@ -33,6 +33,7 @@ METHOD_MODULES = (
     "control",
     "deployments",
     "mempool",
+    "mempool_file",
     "messages",
     "mining",
     "multisig",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from clarion.node.app.collector import tune_collector
+from clarion.node.app.mempool import make_mempool
 from clarion.node.app.storage import open_storage
 from clarion.node.chain.acceptance import MIN_BLOCKS_TO_KEEP
 from clarion.node.chain.clock import Clock
@@ -25,6 +26,7 @@ from clarion.node.storage.directory_lock import DirectoryLock
 from clarion.node.validation.check_queue import make_check_queue
 from clarion.node.validation.pipeline import ScriptPipeline
 from clarion.node.validation.script_cache import ScriptCache
+from clarion.node.validation.tx_scripts import TxScripts
 from clarion.notifiers.runner import EventsRunner
 from clarion.plugins.delivery import make_events_runner
 
@@ -92,7 +94,8 @@ class NodeCore:
         checker = make_check_queue(config.par, config.par_batch, config.check_queue)
         self._cleanup.callback(checker.close)
         checker.start()
-        pipeline = ScriptPipeline(checker, ScriptCache(config.script_cache_bytes))
+        cache = ScriptCache(config.script_cache_bytes)
+        pipeline = ScriptPipeline(checker, cache)
         self.manager = ChainManager(
             self.params, self.storage.stores, pipeline, chain_options(config, self.params), self.clock
         )
@@ -106,6 +109,9 @@ class NodeCore:
         self.manager.journal.on_commit = self._on_commit
         self.manager.journal.on_early = self.events.offer
         self.chain = ChainService(self.manager, self._on_fatal)
+        self.mempool = make_mempool(config, self.chain, TxScripts(checker, cache))
+        # Once the chain thread has ended, nothing changes the pool any more.
+        self._cleanup.callback(self.mempool.save_at_stop)
         self.chain.start()
         self._cleanup.callback(self.chain.stop)
         # Comes first: a node that is asked to stop does not wait for a server that is away.
@@ -113,6 +119,7 @@ class NodeCore:
         say("Loading block index…")
         self._check_pruning()
         self.chain.submit(self.manager.load).result()
+        self.mempool.start()
         self._check_chain(say)
         if config.prune_mib:
             say("Pruning blockstore…")

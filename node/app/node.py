@@ -86,6 +86,7 @@ class Node:
                 params=core.params,
                 config=self._config,
                 chain=core.chain,
+                mempool=core.mempool,
                 clock=core.clock,
                 events=core.events,
                 started_at=self._started_at,
@@ -110,18 +111,23 @@ class Node:
         return thread
 
     def _load(self, core: NodeCore) -> None:
-        """Go on with a rebuild, load the files of -loadblock, and connect what is stored and better than the tip."""
+        """Go on with a rebuild, load the files of -loadblock, connect what is stored and better than the tip.
+
+        Then load the stored mempool.
+        """
         try:
             if not Reindexer(core.chain, core.storage.stores.block_files, self._stop.is_set).run():
                 return
             self._load_files(core)
             core.chain.submit(core.manager.activate_best_chain).result()
+            if self._config.stop_after_block_import:
+                logger.info("Stopping after block import")
+                self.request_stop()
+                return
+            core.mempool.load(self._stop.is_set)
         except StorageError as error:
             logger.error("Loading of blocks ended: %s", error)
             self._on_fatal(error)
-        if self._config.stop_after_block_import:
-            logger.info("Stopping after block import")
-            self.request_stop()
 
     def _load_files(self, core: NodeCore) -> None:
         files: list[Path] = []

@@ -6,9 +6,9 @@ formats.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from clarion.node.chain.service import ChainService
+from clarion.node.mempool.accept.acceptor import Acceptor
 from clarion.node.mempool.accept.result import AcceptResult, PackageResult
 from clarion.node.mempool.block_updates import BlockUpdates
 from clarion.node.mempool.change_log import ChangeLog
@@ -20,18 +20,6 @@ from clarion.node.primitives.ids import Txid
 from clarion.node.primitives.transaction import Transaction
 
 MEMPOOL_FILE = "mempool.dat"
-
-
-class Acceptor(Protocol):
-    """Decides about transactions and takes them in: what `accept` implements."""
-
-    def accept(self, tx: Transaction, *, test: bool = False, accept_time: int | None = None) -> AcceptResult: ...
-    def accept_package(
-        self, package: Sequence[Transaction], *, test: bool = False, client_maxfeerate: FeeRate | None = None
-    ) -> PackageResult: ...
-    def accept_now(self, tx: Transaction, *, accept_time: int, bypass_limits: bool = False) -> AcceptResult:
-        """Do the same as `accept` on the chain thread. `bypass_limits`: a reorganisation brings it back."""
-        ...
 
 
 class MempoolService:

@@ -19,6 +19,7 @@ from clarion.api.node_link import DirectLink
 from clarion.api.rpc.context import NodeContext, ReaderContext
 from clarion.api.rpc.node_methods import NodeMethods
 from clarion.api.settings import ApiSettings
+from clarion.node.app.mempool import make_mempool
 from clarion.node.chain.prune import Pruner
 from clarion.node.chain.service import ChainService
 from clarion.node.config import load_config
@@ -28,6 +29,9 @@ from clarion.node.mining.miner import Miner
 from clarion.node.mining.template_cache import TemplateCache
 from clarion.node.scheduler import Scheduler
 from clarion.node.storage.chain_reader import ChainReader
+from clarion.node.validation.inline_queue import InlineQueue
+from clarion.node.validation.script_cache import ScriptCache
+from clarion.node.validation.tx_scripts import TxScripts
 from helpers.chain_node import ChainNode
 from helpers.node_database import database_url
 
@@ -60,11 +64,14 @@ class ApiStack:
         self.stopped = False
         self.methods = NodeMethods()
         config = load_config([f"-datadir={folder}", "-regtest", f"-blocksdir={folder}"], {})
+        config.chain_dir.mkdir(exist_ok=True)
+        self.mempool = make_mempool(config, self.service, TxScripts(InlineQueue(), ScriptCache(1 << 20)))
         miner = Miner(self.service, self.node.clock, config.mining)
         self.context = NodeContext(
             params=self.node.params,
             config=config,
             chain=self.service,
+            mempool=self.mempool,
             clock=self.node.clock,
             events=NoEvents(),
             started_at=time.monotonic(),
