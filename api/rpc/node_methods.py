@@ -34,6 +34,7 @@ METHOD_MODULES = (
     "deployments",
     "mempool",
     "mempool_file",
+    "mempool_submit",
     "messages",
     "mining",
     "multisig",
