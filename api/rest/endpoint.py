@@ -3,15 +3,15 @@
 Owns: which prefix leads to which answer, and warm-up. Never: the answers.
 """
 
-from clarion.api.asgi import Receive, Scope, Send, send_answer
+from clarion.api.asgi import Receive, Scope, Send, read_body, send_answer
 from clarion.api.executor import Executor
-from clarion.api.rest import blocks, chain, transactions
-from clarion.api.rest.request import RestAnswer, RestError, parse_request
+from clarion.api.rest import blocks, chain, transactions, utxos
+from clarion.api.rest.request import RestAnswer, RestError, RestRequest, parse_request
 from clarion.api.rest.route import RestRoute
 from clarion.node.errors import RpcError
 
 # The order matters: the first prefix that fits answers.
-ROUTES: tuple[RestRoute, ...] = (*blocks.ROUTES, *chain.ROUTES, *transactions.ROUTES)
+ROUTES: tuple[RestRoute, ...] = (*blocks.ROUTES, *chain.ROUTES, *transactions.ROUTES, *utxos.ROUTES)
 
 
 class RestEndpoint:
@@ -19,6 +19,7 @@ class RestEndpoint:
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
+        self._max_body_bytes = executor.context.settings.max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = bytes(scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
@@ -26,13 +27,16 @@ class RestEndpoint:
         for route in ROUTES:
             if path.startswith(route.prefix):
                 query = scope["query_string"].decode("latin-1")
-                answer = await self._answer(route, path[len(route.prefix) :], query)
+                body = await read_body(receive, self._max_body_bytes) if route.has_body else b""
+                if body is None:
+                    await send_answer(send, 413)
+                    return
+                answer = await self._answer(route, parse_request(path[len(route.prefix) :], query, body))
                 await send_answer(send, answer.status, answer.body, answer.content_type)
                 return
         await send_answer(send, 404)
 
-    async def _answer(self, route: RestRoute, rest: str, query: str) -> RestAnswer:
-        request = parse_request(rest, query)
+    async def _answer(self, route: RestRoute, request: RestRequest) -> RestAnswer:
         try:
             await self._executor.check_ready()
         except RpcError as error:

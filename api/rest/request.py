@@ -31,11 +31,15 @@ class RestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RestRequest:
-    """`param` is the path behind the handler's prefix, without format and query; `format` is "" where none is known."""
+    """`param` is the path behind the handler's prefix, without format and query; `format` is "" where none is known.
+
+    `body` is read only for routes that want it.
+    """
 
     param: str
     format: str
     query: str
+    body: bytes = b""
 
     def query_value(self, name: str) -> str | None:
         """Return the first value of a query parameter, "" for one without `=`, None without it."""
@@ -46,14 +50,14 @@ class RestRequest:
         return None
 
 
-def parse_request(rest: str, query: str) -> RestRequest:
+def parse_request(rest: str, query: str, body: bytes = b"") -> RestRequest:
     """Split what lies behind the prefix. A dot with an unknown format behind it stays part of the parameter."""
     param, dot, suffix = rest.rpartition(".")
     if dot and suffix in FORMATS:
-        return RestRequest(param, suffix, query)
+        return RestRequest(param, suffix, query, body)
     if dot and not suffix:
-        return RestRequest(param, "", query)
-    return RestRequest(rest, "", query)
+        return RestRequest(param, "", query, body)
+    return RestRequest(rest, "", query, body)
 
 
 def parse_block_hash(text: str) -> bytes:

@@ -27,8 +27,12 @@ def json_only(request: RestRequest) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RestRoute:
-    """`handler` answers paths that begin with `prefix`; `heavy` says which requests belong in a thread."""
+    """`handler` answers paths that begin with `prefix`; `heavy` says which requests belong in a thread.
+
+    `has_body`: what the client sends is part of the question.
+    """
 
     prefix: str
     handler: Callable[[ReaderContext, RestRequest], RestAnswer]
     heavy: Callable[[RestRequest], bool] = never
+    has_body: bool = False

@@ -95,3 +95,23 @@ def parse_verbosity(value: Any, default: int) -> int:
     if isinstance(value, bool):
         return int(value)
     return parse_int(value)
+
+
+def check_members(value: dict[str, Any], expected: dict[str, str], *, nullable: bool, strict: bool = False) -> None:
+    """Check the JSON types of an object's members by name. Raises RpcError -3.
+
+    Members may be missing or null only if `nullable`; with `strict` there may be no others.
+    """
+    for name, wanted in expected.items():
+        given = json_type(value.get(name))
+        if given == "null":
+            if nullable:
+                continue
+            raise RpcError(RpcCode.TYPE_ERROR, f"Missing {name}")
+        if given != wanted:
+            raise RpcError(
+                RpcCode.TYPE_ERROR, f"JSON value of type {given} for field {name} is not of expected type {wanted}"
+            )
+    unknown = next((name for name in value if name not in expected), None)
+    if strict and unknown is not None:
+        raise RpcError(RpcCode.TYPE_ERROR, f"Unexpected key {unknown}")

@@ -6,8 +6,8 @@ Owns: the checks of their scripts and amounts, with the reference's error texts.
 from typing import Any
 
 from clarion.api.rpc.errors import RpcCode
-from clarion.api.rpc.parse import parse_amount, parse_hash, parse_hex, parse_int, parse_str
-from clarion.api.rpc.spec import Arg, ArgType, json_type
+from clarion.api.rpc.parse import check_members, parse_amount, parse_hash, parse_hex, parse_int, parse_str
+from clarion.api.rpc.spec import Arg, ArgType
 from clarion.node.errors import RpcError
 from clarion.node.primitives.amounts import MAX_MONEY
 from clarion.node.primitives.asm import to_asm
@@ -48,7 +48,7 @@ def add_prevtxs(prevtxs: list[Any] | None, provider: FlatSigningProvider, coins:
     for prevtx in prevtxs or ():
         if not isinstance(prevtx, dict):
             raise _undecodable('expected object with {"txid\'","vout","scriptPubKey"}')
-        _check_types(prevtx, _REQUIRED, nullable=False)
+        check_members(prevtx, _REQUIRED, nullable=False)
         txid = parse_hash(prevtx["txid"], "txid")
         index = parse_int(prevtx["vout"])
         if index < 0:
@@ -56,21 +56,8 @@ def add_prevtxs(prevtxs: list[Any] | None, provider: FlatSigningProvider, coins:
         script = parse_hex(prevtx["scriptPubKey"], "scriptPubKey")
         _add_output(make_outpoint(txid, index), script, prevtx, coins)
         if is_p2sh(script) or is_p2wsh(script):
-            _check_types(prevtx, _OPTIONAL, nullable=True)
+            check_members(prevtx, _OPTIONAL, nullable=True)
             _add_scripts(script, prevtx.get("redeemScript"), prevtx.get("witnessScript"), provider)
-
-
-def _check_types(value: dict[str, Any], expected: dict[str, str], *, nullable: bool) -> None:
-    for name, wanted in expected.items():
-        given = json_type(value.get(name))
-        if given == "null":
-            if nullable:
-                continue
-            raise RpcError(RpcCode.TYPE_ERROR, f"Missing {name}")
-        if given != wanted:
-            raise RpcError(
-                RpcCode.TYPE_ERROR, f"JSON value of type {given} for field {name} is not of expected type {wanted}"
-            )
 
 
 def _add_output(outpoint: OutPoint, script: bytes, prevtx: dict[str, Any], coins: dict[OutPoint, TxOut]) -> None:

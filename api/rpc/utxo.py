@@ -15,7 +15,9 @@ from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.parse import UINT32, parse_hash, parse_int
 from clarion.api.rpc.registry import NODE, READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
+from clarion.api.rpc.unspent import look_up
 from clarion.node.errors import RpcError
+from clarion.node.mempool.lock_points import MEMPOOL_HEIGHT
 from clarion.node.primitives.codec import var_bytes
 from clarion.node.primitives.ids import hash_to_hex, make_outpoint
 from clarion.node.storage.coin_store import CoinSnapshot
@@ -57,14 +59,14 @@ _CODE_AND_VALUE = struct.Struct("<Iq")
     examples=(('"txid" 1', '"txid", 1'),),
 )
 def gettxout(ctx: NodeContext, txid: str, n: Any, include_mempool: bool) -> dict[str, Any] | None:
-    """Return an unspent output as the tip sees it, None if it is spent or never was."""
+    """Return an unspent output as the tip and the mempool see it, None if it is spent or never was."""
     outpoint = make_outpoint(parse_hash(txid, "txid"), parse_int(n, UINT32))
-    coin, tip = ctx.chain.submit(ctx.chain.manager.get_coin, outpoint).result()
+    tip, (coin,) = look_up(ctx, [outpoint], with_mempool=include_mempool)
     if coin is None:
         return None
     return {
         "bestblock": hash_to_hex(tip.hash),
-        "confirmations": tip.height - coin.height + 1,
+        "confirmations": 0 if coin.height == MEMPOOL_HEIGHT else tip.height - coin.height + 1,
         "value": amount_json(coin.value),
         "scriptPubKey": script_pubkey_json(coin.script_pubkey, ctx.params),
         "coinbase": coin.is_coinbase,

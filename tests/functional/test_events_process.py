@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.event_source import Subscriber, wait_until
-from helpers.node import TOPICS, Node, process_ids_below
+from helpers.node import TOPICS, Node, events_process_of, process_ids_below
 
 MINE = "raw(51)"
 
@@ -20,31 +20,15 @@ def _command_line(pid: int) -> str:
         return ""
 
 
-def _events_process(node: Node) -> int | None:
-    """Return the id of the process that holds the node's ZMQ port."""
-    port = int(node.zmq_address.rpartition(":")[2])
-    inodes = {
-        line.split()[9]
-        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
-        if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A"
-    }
-    assert node.process is not None
-    for pid in process_ids_below(node.process.pid):
-        for link in Path(f"/proc/{pid}/fd").glob("*"):
-            if any(os.readlink(link) == f"socket:[{inode}]" for inode in inodes):
-                return pid
-    return None
-
-
 def test_killed_events_process_comes_back_and_tells_what_was_missed(tmp_path: Path) -> None:
     with Node(tmp_path, "-par=1", topics=("sequence",)) as node:
         node.rpc("generatetodescriptor", 1, MINE)
-        pid = _events_process(node)
+        pid = events_process_of(node)
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         (block_hash,) = node.rpc("generatetodescriptor", 1, MINE)
         node.rpc("syncwithvalidationinterfacequeue")
-        wait_until(lambda: _events_process(node) not in (None, pid), 20)
+        wait_until(lambda: events_process_of(node) not in (None, pid), 20)
         with Subscriber(node.zmq_address) as subscriber:
             node.rpc("generatetodescriptor", 1, MINE)
             ((_, body, counter),) = subscriber.receive(1)

@@ -282,3 +282,20 @@ def process_ids_of_session(session: int) -> list[int]:
                 if int(own_session) == session and state != "Z":
                     found.append(int(entry))
     return found
+
+
+def events_process_of(node: Node) -> int | None:
+    """Return the id of the process that holds the node's ZMQ port, None while there is none (Linux: /proc)."""
+    port = int(node.zmq_address.rpartition(":")[2])
+    inodes = {
+        line.split()[9]
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
+        if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A"
+    }
+    assert node.process is not None
+    for pid in process_ids_below(node.process.pid):
+        with contextlib.suppress(OSError):
+            for link in Path(f"/proc/{pid}/fd").glob("*"):
+                if any(os.readlink(link) == f"socket:[{inode}]" for inode in inodes):
+                    return pid
+    return None

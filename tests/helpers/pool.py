@@ -13,6 +13,7 @@ from clarion.node.mempool.entry import MempoolEntry
 from clarion.node.mempool.lock_points import NO_LOCK_POINTS, calculate_lock_points
 from clarion.node.mempool.options import MempoolOptions
 from clarion.node.mempool.pool import Mempool
+from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import OutPoint, Txid, make_outpoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from helpers.chain_node import ChainNode
@@ -69,9 +70,15 @@ class PoolFixture:
         self.pool.observers.append(self.listener)
 
     def add(
-        self, tx: Transaction, fee_sat: int = 1000, *, replaces: Sequence[Transaction] = (), age_s: int = 0
+        self,
+        tx: Transaction,
+        fee_sat: int = 1000,
+        *,
+        replaces: Sequence[Transaction] = (),
+        age_s: int = 0,
+        spent: Sequence[Coin] = (),
     ) -> MempoolEntry:
-        """Put a transaction in, in place of others, as acceptance does."""
+        """Put a transaction in, in place of others, as acceptance does; `spent` is what is told of its inputs."""
         with self.pool.change_set() as changes:
             for old in replaces:
                 changes.stage_removal(self.pool.entries[old.txid])
@@ -86,7 +93,7 @@ class PoolFixture:
                 lock_points=NO_LOCK_POINTS,
             )
             changes.apply()
-        self.pool.tell_added(entry, [])
+        self.pool.tell_added(entry, spent)
         return entry
 
 
