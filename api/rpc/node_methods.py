@@ -36,6 +36,7 @@ METHOD_MODULES = (
     "mempool_file",
     "mempool_entries",
     "mempool_graph",
+    "mempool_submit",
     "messages",
     "mining",
     "mining_info",

@@ -12,6 +12,7 @@ from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.parse import parse_hash, parse_verbosity
 from clarion.api.rpc.registry import READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
+from clarion.api.rpc.transaction_sources import find_mempool_transaction
 from clarion.node.errors import BlockFileError, RpcError
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.coin import Coin
@@ -45,7 +46,8 @@ def find_transaction(ctx: ReaderContext, txid: bytes, row: BlockRow | None) -> F
     Called from a thread: a block is read and decoded.
     """
     if row is None:
-        return None
+        found = find_mempool_transaction(ctx, txid)
+        return None if found is None else FoundTransaction(found)
     try:
         block = Block.parse(ctx.reader.read_block(row))
     except BlockFileError:

@@ -4,7 +4,7 @@ Owns: what is computed from the bottom up. Never: reading scripts (see `decoding
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from clarion.node.primitives.miniscript.types import INVALID, Fragment, Type, has, type_of
 
@@ -14,6 +14,7 @@ MAX_OPS = 201
 MAX_STACK_ITEMS = 100
 """Most items that policy allows below a witness script."""
 
+_Result = TypeVar("_Result")
 _NEVER = float("-inf")
 """Stands for what can't be reached: no sum with it can be reached, and any other way is larger."""
 
@@ -208,21 +209,25 @@ _ZERO_COSTS = _Costs(0, _keys_of_leaf)
 _STACK_COSTS = _Costs(1, _stack_of_leaf)
 
 
+def fold(root: Node, combine: Callable[[Node, list[_Result]], _Result]) -> _Result:
+    """Return what `combine` makes of the root and the results of its parts. Deep trees are no problem."""
+    done: list[_Result] = []
+    waiting = [(root, False)]
+    while waiting:
+        node, ready = waiting.pop()
+        if ready:
+            start = len(done) - len(node.subs)
+            done[start:] = [combine(node, done[start:])]
+        else:
+            waiting += [(node, True), *[(sub, False) for sub in reversed(node.subs)]]
+    return done[0]
+
+
 def to_text(root: Node, key_text: Callable[[bytes], str]) -> str:
     """Return a miniscript's text; `key_text` says how a key is shown."""
-    done: list[str] = []
-    waiting = [(root, False, False)]
-    while waiting:
-        node, wrapped, ready = waiting.pop()
-        if not ready:
-            waiting.append((node, wrapped, True))
-            waiting += [(sub, _wrapper_letter(node) != "", False) for sub in reversed(node.subs)]
-            continue
-        start = len(done) - len(node.subs)
-        parts = done[start:]
-        del done[start:]
-        done.append(_text(node, parts, wrapped, key_text))
-    return done[0]
+    # Whether a node stands behind wrappers, and so needs a colon, is settled by the node above.
+    text, _ = fold(root, lambda node, parts: _text(node, parts, key_text))
+    return text
 
 
 def _wrapper_letter(node: Node) -> str:
@@ -237,20 +242,22 @@ def _wrapper_letter(node: Node) -> str:
     return ""
 
 
-def _text(node: Node, parts: list[str], wrapped: bool, key_text: Callable[[bytes], str]) -> str:
-    colon = ":" if wrapped else ""
+def _text(node: Node, parts: list[tuple[str, bool]], key_text: Callable[[bytes], str]) -> tuple[str, bool]:
+    """Return (the text, whether it begins with wrappers)."""
     if node.fragment is Fragment.WRAP_C and node.subs[0].fragment in (Fragment.PK_K, Fragment.PK_H):
         name = "pk" if node.subs[0].fragment is Fragment.PK_K else "pkh"
-        return f"{colon}{name}({key_text(node.subs[0].keys[0])})"
+        return f"{name}({key_text(node.subs[0].keys[0])})", False
     letter = _wrapper_letter(node)
     if letter:
-        return letter + parts[1 if letter == "l" else 0]
+        inner, has_wrappers = parts[1 if letter == "l" else 0]
+        return letter + ("" if has_wrappers else ":") + inner, True
     name = node.fragment.value
     if node.fragment in (Fragment.FALSE, Fragment.TRUE):
-        return colon + name
+        return name, False
     if node.fragment is Fragment.ANDOR and node.subs[2].fragment is Fragment.FALSE:
         name, parts = "and_n", parts[:2]
     arguments = [str(node.k)] if node.k else []
     arguments += [node.data.hex()] if node.data else []
     arguments += map(key_text, node.keys)
-    return f"{colon}{name}({','.join(arguments + parts)})"
+    arguments += [part for part, _ in parts]
+    return f"{name}({','.join(arguments)})", False

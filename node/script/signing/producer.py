@@ -1,10 +1,12 @@
 """Solves an output: the script_sig and witness that spend it, as far as keys, scripts and signatures are known.
 
-Owns: the standard templates, bare, in P2SH, in P2WSH and nested, and taproot's key path. Never: other scripts.
+Owns: the standard templates, bare, in P2SH, in P2WSH and nested, miniscript in P2WSH, and taproot's key path.
+Never: other scripts.
 What can't be solved whole is left with the signatures that there are, so that others can add theirs.
 """
 
 from clarion.node.primitives.hashes import hash160, ripemd160
+from clarion.node.primitives.miniscript.decoding import decode_script
 from clarion.node.primitives.opcodes import OP_0
 from clarion.node.primitives.script import p2pkh_script, push_data, push_number
 from clarion.node.primitives.templates import ScriptType, Solution, solve
@@ -12,6 +14,7 @@ from clarion.node.script.flags import STANDARD_SCRIPT_VERIFY_FLAGS
 from clarion.node.script.machine import SIGVERSION_BASE, SIGVERSION_WITNESS_V0
 from clarion.node.script.signing.creator import SignatureCreator
 from clarion.node.script.signing.provider import SigningProvider
+from clarion.node.script.signing.satisfaction import satisfy
 from clarion.node.script.signing.signature_data import KeySignature, SignatureData
 from clarion.node.script.verify import verify_script
 
@@ -39,6 +42,9 @@ def produce_signature(
         data.witness_script = stack[0]
         inner, solved, items = signer.step(data.witness_script, SIGVERSION_WITNESS_V0)
         solved = solved and inner not in _NESTING
+        # A multisig that is signed in part is no miniscript to be solved another way: others add to it.
+        if not solved and not items:
+            solved, items = signer.miniscript(data.witness_script)
         data.witness, data.has_witness, stack = (*items, data.witness_script), True, []
     elif kind is ScriptType.WITNESS_V1_TAPROOT and not in_p2sh:
         data.has_witness = True
@@ -114,9 +120,12 @@ class _Signer:
             self._data.signatures[key_hash] = KeySignature(pubkey, signature)
         return signature
 
-    def _pubkey_hash(self, key_hash: bytes, script: bytes, sigversion: int) -> _Step:
+    def _pubkey(self, key_hash: bytes) -> bytes | None:
         known = self._data.signatures.get(key_hash)
-        pubkey = self._provider.pubkey(key_hash) if known is None else known.pubkey
+        return self._provider.pubkey(key_hash) if known is None else known.pubkey
+
+    def _pubkey_hash(self, key_hash: bytes, script: bytes, sigversion: int) -> _Step:
+        pubkey = self._pubkey(key_hash)
         signature = None if pubkey is None else self._sign(pubkey, script, sigversion)
         return (False, []) if pubkey is None or signature is None else (True, [signature, pubkey])
 
@@ -133,6 +142,14 @@ class _Signer:
         if script is None:
             script = self._data.script(script_hash)
         return (False, []) if script is None else (True, [script])
+
+    def miniscript(self, script: bytes) -> _Step:
+        """Return (whether a witness script is solved, the stack) by what it means as a miniscript."""
+        node = decode_script(script, self._pubkey)
+        if node is None:
+            return False, []
+        items = satisfy(node, lambda key: self._sign(key, script, SIGVERSION_WITNESS_V0), self._creator.checker)
+        return items is not None, list(items or ())
 
     def _taproot(self, output_key: bytes) -> _Step:
         signature = self._data.key_path_signature

@@ -1,19 +1,17 @@
 """Accepting in two halves: what runs in jobs, what is repeated, and what the script cache spares."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 
 import pytest
 
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.mempool.accept.script_step import POLICY_FLAGS
-from clarion.node.script.errors import ScriptError
-from clarion.node.script.flags import MANDATORY_SCRIPT_VERIFY_FLAGS
 from clarion.node.validation.check_queue import ScriptFailure
-from clarion.node.validation.inline_queue import InlineQueue
-from clarion.node.validation.pipeline import ScriptPipeline
+from clarion.node.validation.script_cache import ScriptCache
 from clarion.node.validation.thread_queue import ThreadQueue
 from helpers.accepting import Accepting, out
-from helpers.chain_builder import Built
+from helpers.chain_builder import Built, make_block
 from helpers.chain_node import ChainNode
 
 
@@ -95,19 +93,31 @@ def test_no_script_runs_for_a_package_that_pays_too_little(halves: Accepting) ->
     assert halves.scripts.runs == 0
 
 
+class Asked:
+    """Stands for the script pipeline; keeps how many transactions of each block would be checked."""
+
+    def __init__(self, cache: ScriptCache) -> None:
+        self._cache = cache
+        self.unknown: list[int] = []
+
+    def submit(self, jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | None]":
+        self.unknown.append(len(self._cache.unknown(jobs, flags)))
+        passed: Future[ScriptFailure | None] = Future()
+        passed.set_result(None)
+        return passed
+
+    def remember(self, jobs: Sequence[ScriptJob], flags: int) -> None: ...
+
+
 def test_a_block_of_accepted_transactions_runs_no_script(world: Accepting, monkeypatch: pytest.MonkeyPatch) -> None:
-    tx = world.put(world.spend(world.coin()))
-    pipeline = ScriptPipeline(InlineQueue(), world.cache)
-    monkeypatch.setattr(pipeline, "_inline", NoChecks())
-    job = ScriptJob(tx, [], 1)
-    assert pipeline.submit([job], MANDATORY_SCRIPT_VERIFY_FLAGS).result() is None
+    accepted = world.put(world.spend(world.coin()))
+    unseen = world.spend(world.coin(1))
+    checker = Asked(world.cache)
+    monkeypatch.setattr(world.node.manager._connector, "_checker", checker)
+    for txs in ([accepted], [accepted, unseen]):
+        block = make_block(world.blocks[-1], txs).block
+        assert block is not None
+        world.node.manager.dry_run(block)
+    assert checker.unknown == [0, 1]
     # What policy alone asks for is not kept.
-    assert not world.cache.contains(tx.wtxid, POLICY_FLAGS)
-
-
-class NoChecks:
-    """Fails everything that it is asked."""
-
-    def check(self, jobs: Sequence[ScriptJob], flags: int) -> ScriptFailure | None:
-        """Return a failure if there is anything to check."""
-        return ScriptFailure(0, 0, ScriptError.UNKNOWN_ERROR) if jobs else None
+    assert not world.cache.contains(accepted.wtxid, POLICY_FLAGS)
