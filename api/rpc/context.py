@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clarion.node.chain.service import ChainService
     from clarion.node.chain.stores import ChainStores
     from clarion.node.config import Config
+    from clarion.node.mempool.fees.estimator import FeeEstimator
     from clarion.node.mempool.orphanage import OrphanInfo
     from clarion.node.mempool.service import MempoolService
     from clarion.node.mining.miner import Miner
@@ -53,6 +54,8 @@ class NodeContext:
     config: Config
     chain: ChainService
     mempool: MempoolService
+    fee_estimator: FeeEstimator | None
+    """None: fees are not estimated (-blocksonly)."""
     clock: Clock
     events: EventsRunner
     started_at: float

@@ -32,6 +32,7 @@ METHOD_MODULES = (
     "chain_stats",
     "control",
     "deployments",
+    "fees",
     "mempool",
     "mempool_file",
     "mempool_entries",

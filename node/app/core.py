@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from clarion.node.app.collector import tune_collector
-from clarion.node.app.mempool import make_mempool
+from clarion.node.app.mempool import make_fee_estimator, make_mempool
 from clarion.node.app.storage import open_storage
 from clarion.node.chain.acceptance import MIN_BLOCKS_TO_KEEP
 from clarion.node.chain.clock import Clock
@@ -112,6 +112,7 @@ class NodeCore:
         self.mempool = make_mempool(config, self.chain, TxScripts(checker, cache))
         # Once the chain thread has ended, nothing changes the pool any more.
         self._cleanup.callback(self.mempool.save_at_stop)
+        self.fee_estimator = make_fee_estimator(config, self.mempool.pool, self._cleanup)
         self.chain.start()
         self._cleanup.callback(self.chain.stop)
         # Comes first: a node that is asked to stop does not wait for a server that is away.

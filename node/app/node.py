@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -18,6 +19,7 @@ from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.node_methods import NodeMethods
 from clarion.node.app.api import start_api
 from clarion.node.app.core import NodeCore
+from clarion.node.app.mempool import save_fee_estimates
 from clarion.node.app.storage import lock_data_directory
 from clarion.node.chain.loader import BlockLoader
 from clarion.node.chain.reindex import Reindexer
@@ -29,6 +31,9 @@ from clarion.node.mining.template_cache import TemplateCache
 from clarion.node.scheduler import Scheduler
 from clarion.node.storage.blk_reader import block_paths
 from clarion.node.storage.directory_lock import DirectoryLock
+
+FEE_FLUSH_INTERVAL_S = 3600
+"""How often fee estimates are stored while the node runs."""
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +72,10 @@ class Node:
             core.start(self._say)
             self._scheduler.start()
             stack.callback(self._scheduler.stop)
+            if core.fee_estimator is not None:
+                self._scheduler.every(
+                    FEE_FLUSH_INTERVAL_S, partial(save_fee_estimates, self._config, core.fee_estimator)
+                )
             self._become_ready(core)
             stack.callback(self._load_in_background(core).join)
             # Comes first: requests that wait for a block are answered before their threads and connections end.
@@ -87,6 +96,7 @@ class Node:
                 config=self._config,
                 chain=core.chain,
                 mempool=core.mempool,
+                fee_estimator=core.fee_estimator,
                 clock=core.clock,
                 events=core.events,
                 started_at=self._started_at,

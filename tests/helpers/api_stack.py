@@ -25,6 +25,7 @@ from clarion.node.chain.service import ChainService
 from clarion.node.config import load_config
 from clarion.node.events.row import EventRow
 from clarion.node.log import LogFilter
+from clarion.node.mempool.fees.estimator import FeeEstimator
 from clarion.node.mining.miner import Miner
 from clarion.node.mining.template_cache import TemplateCache
 from clarion.node.scheduler import Scheduler
@@ -72,6 +73,7 @@ class ApiStack:
             config=config,
             chain=self.service,
             mempool=self.mempool,
+            fee_estimator=FeeEstimator(),
             clock=self.node.clock,
             events=NoEvents(),
             started_at=time.monotonic(),
