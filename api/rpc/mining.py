@@ -16,7 +16,7 @@ from clarion.node.errors import BlockInvalid, DecodeError, RpcError
 from clarion.node.mining.generate import generate_block, generate_to_script
 from clarion.node.mining.template import complete_witness
 from clarion.node.primitives.block import HEADER_SIZE, Block, BlockHeader, parse_block
-from clarion.node.primitives.ids import hash_to_hex
+from clarion.node.primitives.ids import Txid, hash_to_hex
 from clarion.node.primitives.transaction import Transaction, decode_hex_transaction
 
 DEFAULT_MAX_TRIES = 1_000_000
@@ -172,7 +172,7 @@ def generatetodescriptor(ctx: NodeContext, num_blocks: int, descriptor: str, max
 def generateblock(ctx: NodeContext, output: str, transactions: list[Any], submit: bool) -> dict[str, str]:
     """Mine one block of chosen transactions. Raises RpcError -5, -22, or -25 if it would be invalid."""
     script = _script_of_output(ctx, output)
-    txs = [_transaction(parse_str(text)) for text in transactions]
+    txs = [_transaction(ctx, parse_str(text)) for text in transactions]
     try:
         block = generate_block(ctx.miner, script, txs, submit)
     except BlockInvalid as invalid:
@@ -213,9 +213,14 @@ def _script_of_output(ctx: NodeContext, output: str) -> bytes:
     return script
 
 
-def _transaction(text: str) -> Transaction:
+def _transaction(ctx: NodeContext, text: str) -> Transaction:
     if len(text) == 64 and is_hex(text):
-        raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, f"Transaction {text} not in mempool.")
+        pool = ctx.mempool.pool
+        with pool.lock:
+            entry = pool.get(Txid(bytes.fromhex(text)[::-1]))
+        if entry is None:
+            raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, f"Transaction {text} not in mempool.")
+        return entry.tx
     try:
         if is_hex(text):
             return decode_hex_transaction(bytes.fromhex(text))

@@ -142,7 +142,7 @@ def getmininginfo(ctx: NodeContext) -> dict[str, Any]:
         answer["currentblocktx"] = last.tx_count
     answer |= _target_json(tip.bits)
     answer["networkhashps"] = number_json(_hashes_per_s(ctx, DEFAULT_LOOKUP, -1))
-    answer["pooledtx"] = ctx.miner.pool_size
+    answer["pooledtx"] = len(ctx.mempool.pool)
     answer["blockmintxfee"] = amount_json(ctx.miner.options.min_feerate.sat_per_kvb)
     answer["chain"] = ctx.params.name
     answer["next"] = {"height": tip.height + 1, **_target_json(next_work_required(tip, next_time, ctx.params))}

@@ -89,7 +89,7 @@ class Node:
         return 0
 
     def _become_ready(self, core: NodeCore) -> None:
-        miner = Miner(core.chain, core.clock, self._config.mining, stopping=self._stop.is_set)
+        miner = Miner(core.chain, core.mempool.pool, core.clock, self._config.mining, self._stop.is_set)
         self._methods.attach(
             NodeContext(
                 params=core.params,

@@ -5,15 +5,15 @@ Never: the search for a nonce (`generate`), what clients are shown.
 """
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.service import ChainService
 from clarion.node.consensus.versionbits import VersionBits
 from clarion.node.errors import BlockInvalid, RpcError
-from clarion.node.mining.assembler import ChunkSource, Selection, select_transactions
+from clarion.node.mempool.pool import Mempool
+from clarion.node.mining.assembler import Selection, select_transactions
 from clarion.node.mining.options import MiningOptions
 from clarion.node.mining.template import BlockTemplate, build_block, minimum_time
 from clarion.node.primitives.block import Block
@@ -26,23 +26,6 @@ ANYONE_CAN_SPEND = bytes((OP_TRUE,))
 _RPC_MISC_ERROR = -1
 
 logger = logging.getLogger(__name__)
-
-
-class MinablePool(Protocol):
-    """What mining needs of the memory pool."""
-
-    lock: threading.RLock
-
-    def __len__(self) -> int: ...
-
-    @property
-    def transactions_updated(self) -> int:
-        """How often a transaction came, went or was given another priority, or the tip moved."""
-        ...
-
-    def block_builder(self) -> ChunkSource:
-        """Return the pool's chunks. The lock is held until the last of them is looked at."""
-        ...
 
 
 class LastAssembly(NamedTuple):
@@ -58,38 +41,30 @@ class Miner:
     def __init__(
         self,
         chain: ChainService,
+        pool: Mempool,
         clock: Clock,
         options: MiningOptions,
-        pool: MinablePool | None = None,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`pool` is None where there is no memory pool: blocks hold no transactions of others then.
-
-        `stopping` says whether the node shuts down: nothing is mined any more then.
-        """
+        """`stopping` says whether the node shuts down: nothing is mined any more then."""
         self.chain = chain
         self.clock = clock
         self.options = options
         self.params = chain.manager.state.params
         self.stopping = stopping
         self.last: LastAssembly | None = None
-        self._pool = pool
+        self.pool = pool
         # Used by the chain thread alone.
         self._version_bits = VersionBits(self.params)
 
     @property
     def pool_updates(self) -> int:
         """How often the pool has changed since the start."""
-        return 0 if self._pool is None else self._pool.transactions_updated
-
-    @property
-    def pool_size(self) -> int:
-        """Number of transactions in the pool."""
-        return 0 if self._pool is None else len(self._pool)
+        return self.pool.transactions_updated
 
     def create_template(self, script_pubkey: bytes = ANYONE_CAN_SPEND) -> BlockTemplate:
         """Return a template on the tip with the pool's best transactions. Raises RpcError if it would be invalid."""
-        return self.chain.submit(self._create, script_pubkey, self._pool).result()
+        return self.chain.submit(self._create, script_pubkey, self.pool).result()
 
     def create_block(self, script_pubkey: bytes, txs: Sequence[Transaction]) -> Block:
         """Return a block of `txs`, in their order, whose fees nobody claims.
@@ -105,7 +80,7 @@ class Miner:
         self._test(block)
         return block
 
-    def _create(self, script_pubkey: bytes, pool: MinablePool | None) -> BlockTemplate:
+    def _create(self, script_pubkey: bytes, pool: Mempool | None) -> BlockTemplate:
         prev = self.chain.manager.settled_tip()
         selection, pool_updates = self._select(prev.height + 1, prev.median_time_past(), pool)
         self.last = LastAssembly(selection.weight, len(selection.entries))
@@ -137,11 +112,10 @@ class Miner:
             pool_updates=pool_updates,
         )
 
-    def _select(self, height: int, lock_time_cutoff: int, pool: MinablePool | None) -> tuple[Selection, int]:
+    def _select(self, height: int, lock_time_cutoff: int, pool: Mempool | None) -> tuple[Selection, int]:
         if pool is None:
             return select_transactions(None, height, lock_time_cutoff, self.options), 0
-        with pool.lock:
-            chunks = pool.block_builder()
+        with pool.lock, pool.graph.block_builder() as chunks:
             return select_transactions(chunks, height, lock_time_cutoff, self.options), pool.transactions_updated
 
     def _test(self, block: Block) -> None:

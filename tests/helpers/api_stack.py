@@ -67,7 +67,7 @@ class ApiStack:
         config = load_config([f"-datadir={folder}", "-regtest", f"-blocksdir={folder}"], {})
         config.chain_dir.mkdir(exist_ok=True)
         self.mempool = make_mempool(config, self.service, TxScripts(InlineQueue(), ScriptCache(1 << 20)))
-        miner = Miner(self.service, self.node.clock, config.mining)
+        miner = Miner(self.service, self.mempool.pool, self.node.clock, config.mining)
         self.context = NodeContext(
             params=self.node.params,
             config=config,

@@ -36,6 +36,7 @@ def error_of(ctx: Any, request: Any) -> tuple[int, str]:
 def test_members_of_a_template(stack: ApiStack) -> None:
     template = stack.result("getblocktemplate", RULES)
     tip = stack.result("getbestblockhash")
+    assert template.pop("longpollid") == f"{tip}{stack.mempool.pool.transactions_updated}"
     commitment = template.pop("default_witness_commitment")
     curtime, mintime = template.pop("curtime"), template.pop("mintime")
     assert template == {
@@ -48,7 +49,6 @@ def test_members_of_a_template(stack: ApiStack) -> None:
         "transactions": [],
         "coinbaseaux": {},
         "coinbasevalue": 50_00000000,
-        "longpollid": f"{tip}0",
         "target": "7fffff" + "00" * 29,
         "mutable": ["time", "transactions", "prevblock"],
         "noncerange": "00000000ffffffff",
@@ -243,7 +243,7 @@ def test_number_of_a_poll_id(stack: ApiStack, text: str, number: int) -> None:
 
 
 def test_long_poll_ends_when_the_node_stops(own_stack: ApiStack) -> None:
-    waiting = poll(own_stack, own_stack.result("getbestblockhash") + "0")
+    waiting = poll(own_stack, own_stack.result("getbestblockhash"))
     assert not waiting.ready.done()
     own_stack.node.manager.tip_watch.stop()
     assert waiting.ready.result(0) is False

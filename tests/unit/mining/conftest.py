@@ -7,6 +7,8 @@ import pytest
 
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.service import ChainService
+from clarion.node.mempool.options import MempoolOptions
+from clarion.node.mempool.pool import Mempool
 from clarion.node.mining.miner import Miner
 from clarion.node.mining.options import MiningOptions
 from helpers.chain_node import ChainNode
@@ -19,7 +21,8 @@ def miner(tmp_path: Path) -> Iterator[Miner]:
     failures: list[BaseException] = []
     service = ChainService(node.manager, failures.append)
     service.start()
-    yield Miner(service, node.clock, MiningOptions())
+    pool = Mempool(MempoolOptions(), node.clock)
+    yield Miner(service, pool, node.clock, MiningOptions())
     service.stop()
     node.close()
     assert failures == []

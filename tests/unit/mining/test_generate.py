@@ -59,17 +59,17 @@ def test_invalid_transactions_are_refused_in_the_reference_words(miner: Miner) -
 
 
 def test_time_too_far_ahead_is_an_rpc_error(miner: Miner) -> None:
-    chain = miner.chain
-    generate_to_script(Miner(chain, Clock(NOW + 7000), MiningOptions()), OP_TRUE, 12)
+    chain, pool = miner.chain, miner.pool
+    generate_to_script(Miner(chain, pool, Clock(NOW + 7000), MiningOptions()), OP_TRUE, 12)
     chain.manager.state.clock.set_mock(1_600_000_000)
     with pytest.raises(RpcError) as caught:
-        generate_to_script(Miner(chain, Clock(1_000_000_000), MiningOptions()), OP_TRUE, 1)
+        generate_to_script(Miner(chain, pool, Clock(1_000_000_000), MiningOptions()), OP_TRUE, 1)
     assert caught.value.code == -1
     assert caught.value.message.startswith("TestBlockValidity failed: time-too-new")
 
 
 def test_block_version(miner: Miner) -> None:
-    generate_to_script(Miner(miner.chain, miner.clock, MiningOptions(version=0x30000000)), OP_TRUE, 1)
+    generate_to_script(Miner(miner.chain, miner.pool, miner.clock, MiningOptions(version=0x30000000)), OP_TRUE, 1)
     assert miner.chain.manager.tip.version == 0x30000000
 
 

@@ -1,10 +1,9 @@
 """When clients get a new template: at a new tip at once, for new transactions after five seconds."""
 
-import threading
-
 import pytest
 
 from clarion.node.errors import RpcError
+from clarion.node.mempool.pool import Mempool
 from clarion.node.mining.generate import generate_to_script
 from clarion.node.mining.miner import Miner
 from clarion.node.mining.template_cache import TemplateCache
@@ -12,34 +11,13 @@ from clarion.node.mining.template_cache import TemplateCache
 OP_TRUE = b"\x51"
 
 
-class EmptyPool:
-    """A pool that only counts."""
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.transactions_updated = 7
-
-    def __len__(self) -> int:
-        return 0
-
-    def block_builder(self) -> "EmptyPool":
-        return self
-
-    def current_chunk(self) -> None:
-        return None
-
-    def include(self) -> None: ...
-    def skip(self) -> None: ...
-
-
 @pytest.fixture
-def pool(miner: Miner) -> EmptyPool:
-    pool = EmptyPool()
-    miner._pool = pool
-    return pool
+def pool(miner: Miner) -> Mempool:
+    miner.pool.transactions_updated = 7
+    return miner.pool
 
 
-def test_a_template_is_kept_while_nothing_happens(miner: Miner, pool: EmptyPool) -> None:
+def test_a_template_is_kept_while_nothing_happens(miner: Miner, pool: Mempool) -> None:
     cache = TemplateCache(miner)
     assert cache.pool_updates == 0
     template = cache.current()
@@ -48,7 +26,7 @@ def test_a_template_is_kept_while_nothing_happens(miner: Miner, pool: EmptyPool)
     assert cache.current() is template
 
 
-def test_a_new_tip_needs_a_new_template(miner: Miner, pool: EmptyPool) -> None:
+def test_a_new_tip_needs_a_new_template(miner: Miner, pool: Mempool) -> None:
     cache = TemplateCache(miner)
     template = cache.current()
     (block_hash,) = generate_to_script(miner, OP_TRUE, 1)
@@ -56,7 +34,7 @@ def test_a_new_tip_needs_a_new_template(miner: Miner, pool: EmptyPool) -> None:
 
 
 @pytest.mark.parametrize(("later_s", "is_new"), [(0, False), (5, False), (6, True)])
-def test_new_transactions_wait_five_seconds(miner: Miner, pool: EmptyPool, later_s: int, is_new: bool) -> None:
+def test_new_transactions_wait_five_seconds(miner: Miner, pool: Mempool, later_s: int, is_new: bool) -> None:
     cache = TemplateCache(miner)
     template = cache.current()
     pool.transactions_updated += 1
@@ -65,7 +43,7 @@ def test_new_transactions_wait_five_seconds(miner: Miner, pool: EmptyPool, later
     assert cache.pool_updates == 7 + is_new
 
 
-def test_a_failure_leaves_no_old_template_behind(miner: Miner, pool: EmptyPool) -> None:
+def test_a_failure_leaves_no_old_template_behind(miner: Miner, pool: Mempool) -> None:
     cache = TemplateCache(miner)
     template = cache.current()
     generate_to_script(miner, OP_TRUE, 12)
