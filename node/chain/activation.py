@@ -57,8 +57,13 @@ class Activation:
 
     def settle(self) -> None:
         """Wait for all script checks; where one fails, move to the best chain without it."""
-        while not self._settled():
-            self.activate_best_chain()
+        if not len(self._connector.speculation):
+            return
+        try:
+            while not self._settled():
+                self.activate_best_chain()
+        finally:
+            self._state.pool.release()
 
     def _settled(self, keep: int = 0) -> bool:
         """Wait for script checks; False if a block failed and was taken back."""
@@ -77,6 +82,12 @@ class Activation:
 
     def _advance(self, block: Block | None, outcome: BlockOutcome | None) -> bool:
         """Move to a better tip; True once there is none. Raises _TakenBack."""
+        try:
+            return self._advance_held(block, outcome)
+        finally:
+            self._state.pool.release()
+
+    def _advance_held(self, block: Block | None, outcome: BlockOutcome | None) -> bool:
         state = self._state
         start = state.active.tip if state.active.height >= 0 else None
         best: BlockIndexEntry | None = None

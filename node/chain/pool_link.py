@@ -35,6 +35,10 @@ class PoolLink(Protocol):
         """A step is over: look whether the pool is consistent, if the operator wants that."""
         ...
 
+    def release(self) -> None:
+        """What the blocks did is committed: others may see the pool again, which then fits the tip that they are told."""
+        ...
+
 
 class NoPool:
     """The pool of a chain without one."""
@@ -51,4 +55,7 @@ class NoPool:
         """Do nothing."""
 
     def check(self) -> None:
+        """Do nothing."""
+
+    def release(self) -> None:
         """Do nothing."""

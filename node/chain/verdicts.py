@@ -41,6 +41,13 @@ class Verdicts:
             # The reference says nothing either; it only looks for a better chain, as after every verdict.
             self._activation.activate_best_chain()
             return
+        try:
+            self._leave(entry)
+        finally:
+            self._state.pool.release()
+        self._activation.activate_best_chain()
+
+    def _leave(self, entry: BlockIndexEntry) -> None:
         state = self._state
         failed = entry
         start = state.active.tip
@@ -64,7 +71,6 @@ class Verdicts:
             if state.best_header is None or state.best_header.failed:
                 state.recalculate_best_header()
         self._journal.commit()
-        self._activation.activate_best_chain()
 
     def _fail(self, entry: BlockIndexEntry) -> None:
         entry.status |= block_status.FAILED_VALID

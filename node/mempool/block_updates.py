@@ -38,33 +38,49 @@ class BlockUpdates:
         self._state = state
         self._readmit = readmit
         self._disconnected = DisconnectedTransactions()
+        self._holding = False
 
     @property
     def idle(self) -> bool:
         """Whether blocks mean nothing to the pool now: it is empty and remembers no transaction."""
         return not self._pool.entries and not self._pool.deltas
 
+    def _hold(self) -> None:
+        """Keep others from the pool until the chain has committed what goes with the change.
+
+        Else they could see a transaction that has left the pool while its block is not told yet.
+        """
+        if not self._holding:
+            self._pool.lock.acquire()
+            self._holding = True
+
+    def release(self) -> None:
+        """What the blocks did is committed: let others see the pool again."""
+        if self._holding:
+            self._holding = False
+            self._pool.lock.release()
+
     # --- one block --------------------------------------------------------------------------------------------------
 
     def block_connected(self, block: Block, height: int) -> None:
         """Remove what the block confirms, and what spends the same coins with all that depends on it."""
         pool = self._pool
-        with pool.lock:
-            confirmed = []
-            if not self.idle:
-                for tx in block.txs:
-                    entry = pool.get(tx.txid)
-                    if entry is not None:
-                        confirmed.append(entry)
-                        pool.remove_unchecked(entry, RemovalReason.BLOCK)
-                    self._remove_conflicts(tx)
-                    pool.clear_prioritisation(tx.txid)
-            for observer in pool.observers:
-                observer.removed_for_block(confirmed, height)
-            pool.rolling_fee.block_connected()
-            pool.graph.do_work()
-            pool.transactions_updated += 1
-            pool.generation += 1
+        self._hold()
+        confirmed = []
+        if not self.idle:
+            for tx in block.txs:
+                entry = pool.get(tx.txid)
+                if entry is not None:
+                    confirmed.append(entry)
+                    pool.remove_unchecked(entry, RemovalReason.BLOCK)
+                self._remove_conflicts(tx)
+                pool.clear_prioritisation(tx.txid)
+        for observer in pool.observers:
+            observer.removed_for_block(confirmed, height)
+        pool.rolling_fee.block_connected()
+        pool.graph.do_work()
+        pool.transactions_updated += 1
+        pool.generation += 1
         self._disconnected.remove_confirmed(block.txs)
 
     def _remove_conflicts(self, tx: Transaction) -> None:
@@ -76,22 +92,21 @@ class BlockUpdates:
 
     def block_disconnected(self, block: Block) -> None:
         """Keep the block's transactions until the reorganisation is over."""
-        with self._pool.lock:
-            for tx in self._disconnected.add_block(block):
-                self._pool.remove_recursive(tx, RemovalReason.REORG)
-            self._pool.transactions_updated += 1
-            self._pool.generation += 1
+        self._hold()
+        for tx in self._disconnected.add_block(block):
+            self._pool.remove_recursive(tx, RemovalReason.REORG)
+        self._pool.transactions_updated += 1
+        self._pool.generation += 1
 
     # --- the end of a step ------------------------------------------------------------------------------------------
 
     def reorganised(self, *, readmit: bool) -> None:
         """Take back what was disconnected and may come back, and remove what is no longer valid in the next block."""
-        pool = self._pool
-        with pool.lock:
-            returned = self._take_back(readmit)
-            self._link_returned(returned)
-            self._remove_invalid()
-            pool.limit_size()
+        self._hold()
+        returned = self._take_back(readmit)
+        self._link_returned(returned)
+        self._remove_invalid()
+        self._pool.limit_size()
 
     def _take_back(self, readmit: bool) -> list[Txid]:
         pool = self._pool

@@ -102,6 +102,7 @@ class PoolOnChain(PoolFixture):
 
     def __init__(self, node: ChainNode, options: MempoolOptions | None = None) -> None:
         super().__init__(options or MempoolOptions(check_ratio=1))
+        self.manager = node.manager
         self.state = node.manager.state
         self.refused: set[Txid] = set()
         """Transactions that a reorganisation may not bring back."""
@@ -132,4 +133,6 @@ class PoolOnChain(PoolFixture):
         return True
 
     def _readmit(self, tx: Transaction) -> bool:
+        # Acceptance asks for the tip in this way.
+        assert self.manager.settled_tip() is self.state.active.tip
         return tx.txid not in self.refused and self.offer(tx, sequence=0)

@@ -1,5 +1,6 @@
 """What blocks do to the pool: confirmations, conflicts, and the way through reorganisations."""
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -180,3 +181,29 @@ def test_a_pool_that_contradicts_the_chain_is_noticed(scene: Scene) -> None:
     scene.pool.pool.total_fee_sat += 1
     with pytest.raises(AssertionError):
         scene.extend(scene.base[-1])
+
+
+def test_nobody_sees_the_pool_between_a_block_and_its_commit(scene: Scene) -> None:
+    tx, lock = scene.spend(0), scene.pool.pool.lock
+    scene.offer(tx)
+    journal = scene.node.manager.journal
+    seen = []
+
+    def look() -> None:
+        free = lock.acquire(blocking=False)
+        seen.append(free)
+        if free:
+            lock.release()
+
+    def elsewhere(seq: int = 0) -> None:
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+
+    journal.on_commit = elsewhere
+    scene.extend(scene.base[-1], [tx])
+    elsewhere()
+    scene.extend(scene.base[-1], count=2, nonce=1)
+    elsewhere()
+    assert tx.txid in scene.held()
+    assert seen == [False, True, False, True]
