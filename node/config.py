@@ -14,10 +14,12 @@ from pathlib import Path
 from clarion.node.errors import ConfigError
 from clarion.node.mempool.options import MempoolOptions
 from clarion.node.mining.options import MiningOptions
+from clarion.node.net.options import NetOptions
 from clarion.node.options.chain_choice import CHAINS
 from clarion.node.options.load import Loaded, load_settings
 from clarion.node.options.mempool_values import read_mempool_options
 from clarion.node.options.mining_values import read_mining_options
+from clarion.node.options.net_values import read_net_options
 from clarion.node.options.option import Option
 from clarion.node.options.prune_option import read_prune
 from clarion.node.options.reader import OptionReader
@@ -95,6 +97,7 @@ class Config:
 
     mempool: MempoolOptions
     mining: MiningOptions
+    net: NetOptions
 
     server: bool
     rest: bool
@@ -114,7 +117,6 @@ class Config:
     rpc_work_queue: int
     rpc_doc_check: bool
     deprecated_rpc: tuple[str, ...]
-    ua_comments: tuple[str, ...]
     api_workers: int
     events_process: bool
     zmq_notifiers: tuple[ZmqAddress, ...]
@@ -251,6 +253,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         test_switches=read_test_switches(loaded.chain, read.texts("test")),
         mempool=mempool,
         mining=read_mining_options(loaded.chain, read),
+        net=read_net_options(_ua_comments(read), read),
         server=read.flag("server", True),
         rest=read.flag("rest", False),
         rpc_bind=_host_ports(read, "rpcbind"),
@@ -268,7 +271,6 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         rpc_work_queue=max(1, read.number("rpcworkqueue", 64)),
         rpc_doc_check=read.flag("rpcdoccheck", False),
         deprecated_rpc=read.texts("deprecatedrpc"),
-        ua_comments=_ua_comments(read),
         api_workers=read.number("apiworkers", max(1, core_count() // 2), 0, MAX_PROCESSES),
         events_process=read.flag("eventsprocess", True),
         zmq_notifiers=_zmq_notifiers(read),
@@ -326,8 +328,6 @@ def _check_test_only(loaded: Loaded, read: OptionReader) -> None:
 
 def _rpc_port(loaded: Loaded, read: OptionReader) -> int:
     value: Value | None = read.settings.get("rpcport")
-    if read.settings.get("port") is not None:
-        check_port("port", read.text("port"))
     return CHAINS[loaded.chain].rpc_port if value is None else check_port("rpcport", value)
 
 

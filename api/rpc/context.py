@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clarion.node.mempool.service import MempoolService
     from clarion.node.mining.miner import Miner
     from clarion.node.mining.template_cache import TemplateCache
+    from clarion.node.net.service import NetService
     from clarion.node.params.chain_params import ChainParams
     from clarion.node.scheduler import Scheduler
     from clarion.node.storage.chain_reader import ChainReader
@@ -56,6 +57,7 @@ class NodeContext:
     mempool: MempoolService
     fee_estimator: FeeEstimator | None
     """None: fees are not estimated (-blocksonly)."""
+    network: NetService
     clock: Clock
     events: EventsRunner
     started_at: float

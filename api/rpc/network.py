@@ -3,30 +3,20 @@
 Owns: their answers. Never: connections.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-from clarion import __version__
 from clarion.api.render.numbers import amount_json
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.registry import NODE, rpc_method
 from clarion.api.rpc.spec import Result, ResultType
+from clarion.node.net.protocol import PROTOCOL_VERSION, service_names
+from clarion.node.net.user_agent import CORE_VERSION
 
-CORE_VERSION = 310000
-"""Version of Bitcoin Core that the answers are compatible with; clients switch features by this number."""
-PROTOCOL_VERSION = 70016
 MIN_RELAY_FEE_SAT_PER_KVB = 100
 INCREMENTAL_RELAY_FEE_SAT_PER_KVB = 100
 
-_SERVICES = ((1 << 0, "NETWORK"), (1 << 3, "WITNESS"))
 _NETWORKS = ("ipv4", "ipv6", "onion", "i2p", "cjdns")
 _REACHABLE = ("ipv4", "ipv6")
-
-
-def subversion(comments: Sequence[str] = ()) -> str:
-    """Return the user agent (BIP14); clients parse the version between the colon and the bracket."""
-    inner = "; ".join([f"Clarion:{__version__}", *comments])
-    return f"/Satoshi:31.0.0({inner})/"
 
 
 def _networks() -> list[dict[str, Any]]:
@@ -98,19 +88,22 @@ _ADDRESS_RESULT = Result(
 )
 def getnetworkinfo(ctx: NodeContext) -> dict[str, Any]:
     """Return the node's view of the network."""
-    services = sum(bit for bit, _ in _SERVICES)
+    network = ctx.network
+    services = network.local_services
+    peers = network.call(lambda: list(network.peers.peers.values()))
+    inbound = sum(peer.is_inbound for peer in peers)
     return {
         "version": CORE_VERSION,
-        "subversion": subversion(ctx.config.ua_comments),
+        "subversion": ctx.config.net.subversion,
         "protocolversion": PROTOCOL_VERSION,
         "localservices": f"{services:016x}",
-        "localservicesnames": [name for _, name in _SERVICES],
-        "localrelay": True,
+        "localservicesnames": service_names(services),
+        "localrelay": not network.context.options.blocks_only,
         "timeoffset": 0,
-        "networkactive": True,
-        "connections": connection_count(ctx),
-        "connections_in": 0,
-        "connections_out": 0,
+        "networkactive": network.active,
+        "connections": len(peers),
+        "connections_in": inbound,
+        "connections_out": len(peers) - inbound,
         "networks": _networks(),
         "relayfee": amount_json(MIN_RELAY_FEE_SAT_PER_KVB),
         "incrementalfee": amount_json(INCREMENTAL_RELAY_FEE_SAT_PER_KVB),
@@ -132,17 +125,5 @@ def getconnectioncount(ctx: NodeContext) -> int:
 
 
 def connection_count(ctx: NodeContext) -> int:
-    """Return the number of connections to other nodes; without networking there are none."""
-    return 0
-
-
-@rpc_method(
-    "getpeerinfo",
-    category="network",
-    where=NODE,
-    description="Returns what is known of each connected peer.",
-    results=Result(ResultType.ARR, "", "", (Result(ResultType.OBJ, "", "one peer"),)),
-)
-def getpeerinfo(ctx: NodeContext) -> list[dict[str, Any]]:
-    """Return the connected peers."""
-    return []
+    """Return the number of connections to other nodes."""
+    return len(ctx.network.peers.peers)

@@ -46,6 +46,7 @@ METHOD_MODULES = (
     "node_state",
     "orphans",
     "priority",
+    "peers",
     "raw_signing",
     "raw_transaction",
     "scan",

@@ -20,6 +20,7 @@ from clarion.api.rpc.node_methods import NodeMethods
 from clarion.node.app.api import start_api
 from clarion.node.app.core import NodeCore
 from clarion.node.app.mempool import save_fee_estimates
+from clarion.node.app.network import make_network, start_network
 from clarion.node.app.storage import lock_data_directory
 from clarion.node.chain.loader import BlockLoader
 from clarion.node.chain.reindex import Reindexer
@@ -28,6 +29,7 @@ from clarion.node.errors import BlockFileError, ClarionError, ConfigError, Stora
 from clarion.node.log import Log, init_message, log_start
 from clarion.node.mining.miner import Miner
 from clarion.node.mining.template_cache import TemplateCache
+from clarion.node.net.service import NetService
 from clarion.node.scheduler import Scheduler
 from clarion.node.storage.blk_reader import block_paths
 from clarion.node.storage.directory_lock import DirectoryLock
@@ -76,7 +78,11 @@ class Node:
                 self._scheduler.every(
                     FEE_FLUSH_INTERVAL_S, partial(save_fee_estimates, self._config, core.fee_estimator)
                 )
-            self._become_ready(core)
+            network = make_network(self._config, core)
+            self._become_ready(core, network)
+            start_network(network, stack, self._say)
+            self._say("Done loading")
+            self._on_ready()
             stack.callback(self._load_in_background(core).join)
             # Comes first: requests that wait for a block are answered before their threads and connections end.
             stack.callback(core.manager.tip_watch.stop)
@@ -88,7 +94,7 @@ class Node:
             raise ConfigError(f"A fatal internal error occurred, see debug.log for details: {self._fatal}")
         return 0
 
-    def _become_ready(self, core: NodeCore) -> None:
+    def _become_ready(self, core: NodeCore, network: NetService) -> None:
         miner = Miner(core.chain, core.mempool.pool, core.clock, self._config.mining, self._stop.is_set)
         self._methods.attach(
             NodeContext(
@@ -97,6 +103,7 @@ class Node:
                 chain=core.chain,
                 mempool=core.mempool,
                 fee_estimator=core.fee_estimator,
+                network=network,
                 clock=core.clock,
                 events=core.events,
                 started_at=self._started_at,
@@ -112,8 +119,6 @@ class Node:
                 log=self._log.filter,
             )
         )
-        self._say("Done loading")
-        self._on_ready()
 
     def _load_in_background(self, core: NodeCore) -> threading.Thread:
         thread = threading.Thread(target=self._load, args=(core,), name="initload", daemon=True)

@@ -42,10 +42,10 @@ def _later(
 
 
 CONNECTION = [
-    _later("addnode", _TEXT, _CONN, "Keep a connection to this node", "", "=<ip>", multiple=True, network_only=True),
+    Option("addnode", _TEXT, _CONN, "Keep a connection to this node", "", "=<ip>", multiple=True, network_only=True),
     _later("asmap", _PATH, _CONN, "File that maps addresses to networks", "", "=<file>"),
     _later("bantime", _NUM, _CONN, "Seconds that a manual ban lasts", "86400", "=<n>"),
-    _later(
+    Option(
         "bind",
         _TEXT,
         _CONN,
@@ -56,7 +56,7 @@ CONNECTION = [
         network_only=True,
     ),
     _later("cjdnsreachable", _FLAG, _CONN, "This machine is on the CJDNS network", "0"),
-    _later(
+    Option(
         "connect",
         _TEXT,
         _CONN,
@@ -74,20 +74,20 @@ CONNECTION = [
     _later("forcednsseed", _FLAG, _CONN, "Always ask DNS seeds", "0"),
     _later("i2pacceptincoming", _FLAG, _CONN, "Accept connections over I2P", "1"),
     _later("i2psam", _TEXT, _CONN, "I2P SAM proxy", "", "=<ip:port>"),
-    _later("listen", _FLAG, _CONN, "Accept connections", "1 without -connect and -proxy"),
+    Option("listen", _FLAG, _CONN, "Accept connections", "1 without -connect and -proxy"),
     _later("listenonion", _FLAG, _CONN, "Make a Tor onion service", "1"),
     _later("maxconnections", _NUM, _CONN, "Most automatic connections", "125", "=<n>"),
     _later("maxreceivebuffer", _NUM, _CONN, "Receive buffer of a connection in kB", "5000", "=<n>"),
-    _later("maxsendbuffer", _NUM, _CONN, "Send buffer of a connection in kB", "1000", "=<n>"),
+    Option("maxsendbuffer", _NUM, _CONN, "Send buffer of a connection in kB", "1000", "=<n>"),
     _later("maxuploadtarget", _TEXT, _CONN, "Bytes to send in a day, with a unit; 0: no limit", "0M", "=<n>"),
     _later("natpmp", _FLAG, _CONN, "Map the port by PCP or NAT-PMP", "1"),
-    _later("networkactive", _FLAG, _CONN, "Take part in the network", "1"),
+    Option("networkactive", _FLAG, _CONN, "Take part in the network", "1"),
     _later("onion", _TEXT, _CONN, "SOCKS5 proxy for onion addresses", "-proxy", "=<ip:port|path>"),
     _later("onlynet", _TEXT, _CONN, "Connect to this network only", "", "=<net>", multiple=True),
     _later("peerblockfilters", _FLAG, _CONN, "Serve compact filters (BIP157)", "0"),
     _later("peerbloomfilters", _FLAG, _CONN, "Serve bloom filters (BIP37)", "0"),
-    _later("peertimeout", _NUM, _CONN, "Seconds until a silent peer is dropped", "60", "=<n>", debug_only=True),
-    _later(
+    Option("peertimeout", _NUM, _CONN, "Seconds until a silent peer is dropped", "60", "=<n>", debug_only=True),
+    Option(
         "port", _NUM, _CONN, "Listen on this port", "8333, 18333, 48333, 38333, 18444", "=<port>", network_only=True
     ),
     _later(
@@ -102,11 +102,11 @@ CONNECTION = [
     ),
     _later("proxyrandomize", _FLAG, _CONN, "Other credentials for each connection by proxy", "1"),
     _later("seednode", _TEXT, _CONN, "Ask this node for addresses", "", "=<ip>", multiple=True),
-    _later("timeout", _NUM, _CONN, "Milliseconds to wait for a connection", "5000", "=<n>"),
+    Option("timeout", _NUM, _CONN, "Milliseconds to wait for a connection", "5000", "=<n>"),
     _later("torcontrol", _TEXT, _CONN, "Tor control port", "127.0.0.1:9051", "=<ip>:<port>"),
     _later("torpassword", _TEXT, _CONN, "Tor control password", "", "=<pass>", sensitive=True),
     _later("txreconciliation", _FLAG, _CONN, "Reconcile transactions (BIP330)", "0", debug_only=True),
-    _later("v2transport", _FLAG, _CONN, "Encrypted transport (BIP324)", "1"),
+    Option("v2transport", _FLAG, _CONN, "Encrypted transport (BIP324)", "1"),
     _later("whitebind", _TEXT, _CONN, "Listen and give permissions", "", "=<[permissions@]addr>", multiple=True),
     _later("whitelist", _TEXT, _CONN, "Give permissions to addresses", "", "=<[permissions@]network>", multiple=True),
 ]

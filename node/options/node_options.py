@@ -50,7 +50,7 @@ LOGGING = [
     ),
     Option("debugexclude", _TEXT, _DEBUG, "Leave out <category> of -debug", argument="=<category>", multiple=True),
     Option("help-debug", _FLAG, _DEBUG, "Show the help text with all options for debugging"),
-    Option("logips", _FLAG, _DEBUG, "Log IP addresses", "0", effect=_LATER),
+    Option("logips", _FLAG, _DEBUG, "Log IP addresses", "0"),
     Option(
         "loglevel",
         _TEXT,

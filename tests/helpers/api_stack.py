@@ -28,6 +28,9 @@ from clarion.node.log import LogFilter
 from clarion.node.mempool.fees.estimator import FeeEstimator
 from clarion.node.mining.miner import Miner
 from clarion.node.mining.template_cache import TemplateCache
+from clarion.node.net.clock import NetClock
+from clarion.node.net.context import NetContext
+from clarion.node.net.service import NetService
 from clarion.node.scheduler import Scheduler
 from clarion.node.storage.chain_reader import ChainReader
 from clarion.node.validation.inline_queue import InlineQueue
@@ -64,16 +67,29 @@ class ApiStack:
         self.service.start()
         self.stopped = False
         self.methods = NodeMethods()
-        config = load_config([f"-datadir={folder}", "-regtest", f"-blocksdir={folder}"], {})
+        config = load_config([f"-datadir={folder}", "-regtest", f"-blocksdir={folder}", "-listen=0"], {})
         config.chain_dir.mkdir(exist_ok=True)
         self.mempool = make_mempool(config, self.service, TxScripts(InlineQueue(), ScriptCache(1 << 20)))
         miner = Miner(self.service, self.mempool.pool, self.node.clock, config.mining)
+        self.network = NetService(
+            NetContext(
+                params=self.node.params,
+                options=config.net,
+                chain=self.service,
+                mempool=self.mempool,
+                stores=self.node.stores,
+                clock=NetClock(self.node.clock),
+                data_dir=folder,
+            )
+        )
+        self.network.start()
         self.context = NodeContext(
             params=self.node.params,
             config=config,
             chain=self.service,
             mempool=self.mempool,
             fee_estimator=FeeEstimator(),
+            network=self.network,
             clock=self.node.clock,
             events=NoEvents(),
             started_at=time.monotonic(),
@@ -146,7 +162,8 @@ class ApiStack:
         return error["code"], error["message"]
 
     def close(self) -> None:
-        """End the chain thread and close the databases."""
+        """End the network and the chain thread, and close the databases."""
+        self.network.stop()
         self.service.stop()
         self.reader.close()
         self.node.close()

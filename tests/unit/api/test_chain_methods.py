@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clarion.api.rpc.network import subversion
+from clarion.node.net.user_agent import user_agent
 from helpers.api_stack import ApiStack
 from helpers.chain_builder import genesis
 
@@ -168,8 +168,8 @@ def test_chain_info(stack: ApiStack) -> None:
 
 def test_network_and_mempool_are_quiet(stack: ApiStack) -> None:
     info = stack.result("getnetworkinfo")
-    assert (info["version"], info["subversion"]) == (310000, subversion())
-    assert subversion(["a"]).startswith("/Satoshi:31.0.0(Clarion:")
+    assert (info["version"], info["subversion"]) == (310000, user_agent())
+    assert user_agent(["a"]).startswith("/Satoshi:31.0.0(Clarion:")
     assert stack.result("getconnectioncount") == info["connections"] == 0
     assert stack.result("getpeerinfo") == []
     assert stack.result("getmempoolinfo")["minrelaytxfee"] == Decimal("0.00000100")

@@ -83,11 +83,11 @@ def test_values_and_negation_by_name(tmp_path: Path) -> None:
 
 def test_inert_and_later_options_are_one_note_each(tmp_path: Path) -> None:
     config = load(
-        tmp_path, "-disablewallet", "-fallbackfee=0.1", "-nosettings", "-upnp=0", "-ipcbind=unix", "-listen=0"
+        tmp_path, "-disablewallet", "-fallbackfee=0.1", "-nosettings", "-upnp=0", "-ipcbind=unix", "-natpmp=0"
     )
     assert config.notes == (
         "These options mean nothing here and are ignored: -disablewallet -fallbackfee -ipcbind -upnp",
-        "These options have no effect in this version: -listen",
+        "These options have no effect in this version: -natpmp",
     )
 
 

@@ -1,0 +1,287 @@
+"""RPC methods about single peers: getpeerinfo, addnode, disconnectnode, ping, and connections that tests ask for.
+
+Owns: their arguments and answers. Never: connecting. What they read belongs to the network thread, which is asked.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from clarion.api.render.numbers import amount_json, number_json
+from clarion.api.rpc.context import NodeContext
+from clarion.api.rpc.errors import RpcCode
+from clarion.api.rpc.help import method_help
+from clarion.api.rpc.parse import INT64, parse_int
+from clarion.api.rpc.registry import NODE, find, rpc_method
+from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
+from clarion.node.errors import RpcError
+from clarion.node.net.clock import SECOND_US
+from clarion.node.net.handshake import PingState
+from clarion.node.net.peer import ConnectionType, Peer
+from clarion.node.net.permissions import permission_names
+from clarion.node.net.protocol import service_names
+
+_T = ResultType
+
+_BYTES_PER_MESSAGE = (Result(_T.NUM, "msg", "bytes of this kind of message"),)
+
+_PEER = Result(
+    _T.OBJ,
+    "",
+    "",
+    (
+        Result(_T.NUM, "id", "number of the peer"),
+        Result(_T.STR, "addr", "address and port"),
+        Result(_T.STR, "addrbind", "our end of the connection", optional=True),
+        Result(_T.STR, "addrlocal", "our address as the peer sees it", optional=True),
+        Result(_T.STR, "network", "the network (ipv4, ipv6, onion, i2p, cjdns, not_publicly_routable)"),
+        Result(_T.STR_HEX, "services", "services that the peer offers, as bits"),
+        Result(_T.ARR, "servicesnames", "the same by name", (Result(_T.STR, "SERVICE_NAME", "a service"),)),
+        Result(_T.BOOL, "relaytxes", "whether the peer wants transactions"),
+        Result(_T.NUM, "last_inv_sequence", "mempool sequence of the last announcement to this peer"),
+        Result(_T.NUM, "inv_to_send", "transactions that wait to be announced to this peer"),
+        Result(_T.NUM_TIME, "lastsend", "when something was sent last"),
+        Result(_T.NUM_TIME, "lastrecv", "when something was received last"),
+        Result(_T.NUM_TIME, "last_transaction", "when a valid transaction was received last"),
+        Result(_T.NUM_TIME, "last_block", "when a block was received last"),
+        Result(_T.NUM, "bytessent", "bytes sent"),
+        Result(_T.NUM, "bytesrecv", "bytes received"),
+        Result(_T.NUM_TIME, "conntime", "when the connection was made"),
+        Result(_T.NUM, "timeoffset", "seconds that the peer's clock is ahead"),
+        Result(_T.NUM, "pingtime", "seconds that the last ping took", optional=True),
+        Result(_T.NUM, "minping", "seconds that the shortest ping took", optional=True),
+        Result(_T.NUM, "pingwait", "seconds since the ping that is not answered yet", optional=True),
+        Result(_T.NUM, "version", "the peer's protocol version"),
+        Result(_T.STR, "subver", "the peer's user agent"),
+        Result(_T.BOOL, "inbound", "whether the peer connected to us"),
+        Result(_T.BOOL, "bip152_hb_to", "whether we want compact blocks from it unasked"),
+        Result(_T.BOOL, "bip152_hb_from", "whether it wants compact blocks from us unasked"),
+        Result(_T.NUM, "presynced_headers", "height of the headers that are looked at first, -1 for none"),
+        Result(_T.NUM, "synced_headers", "height of the last header that we have in common"),
+        Result(_T.NUM, "synced_blocks", "height of the last block that we have in common"),
+        Result(_T.ARR, "inflight", "blocks that are being fetched", (Result(_T.NUM, "n", "height of a block"),)),
+        Result(_T.BOOL, "addr_relay_enabled", "whether addresses are exchanged"),
+        Result(_T.NUM, "addr_processed", "addresses that were taken from it"),
+        Result(_T.NUM, "addr_rate_limited", "addresses that were too many"),
+        Result(_T.ARR, "permissions", "what the peer may do", (Result(_T.STR, "permission_type", "a permission"),)),
+        Result(_T.NUM, "minfeefilter", "lowest fee rate that the peer wants to hear of in BTC/kvB"),
+        Result(_T.OBJ_DYN, "bytessent_per_msg", "bytes sent by message", _BYTES_PER_MESSAGE),
+        Result(_T.OBJ_DYN, "bytesrecv_per_msg", "bytes received by message", _BYTES_PER_MESSAGE),
+        Result(_T.STR, "connection_type", "why the connection is there"),
+        Result(_T.STR, "transport_protocol_type", "the transport (detecting, v1, v2)"),
+        Result(_T.STR, "session_id", "session id of an encrypted connection, else empty"),
+    ),
+)
+
+
+@rpc_method(
+    "getpeerinfo",
+    category="network",
+    where=NODE,
+    description="Returns what is known of each connected peer.",
+    results=Result(_T.ARR, "", "", (_PEER,)),
+)
+def getpeerinfo(ctx: NodeContext) -> list[dict[str, Any]]:
+    """Return the connected peers in the order in which they connected."""
+    return ctx.network.call(lambda: [peer_json(ctx, peer) for peer in ctx.network.peers.peers.values()])
+
+
+def peer_json(ctx: NodeContext, peer: Peer) -> dict[str, Any]:
+    """Return a peer as getpeerinfo shows it. Runs on the network thread."""
+    answer: dict[str, Any] = {"id": peer.id, "addr": peer.name}
+    if peer.bound_to is not None:
+        answer["addrbind"] = str(peer.bound_to)
+    if peer.seen_as is not None and peer.seen_as.address.is_valid:
+        answer["addrlocal"] = str(peer.seen_as)
+    answer |= {
+        "network": peer.network.value,
+        "services": f"{peer.services:016x}",
+        "servicesnames": service_names(peer.services),
+    }
+    answer |= _relay_json(peer)
+    answer |= {
+        "lastsend": peer.last_send,
+        "lastrecv": peer.last_receive,
+        "last_transaction": peer.last_transaction,
+        "last_block": peer.last_block,
+        "bytessent": sum(peer.bytes_sent.values()),
+        "bytesrecv": sum(peer.bytes_received.values()),
+        "conntime": peer.connected_at,
+        "timeoffset": peer.time_offset,
+    }
+    answer |= _ping_json(peer, ctx.network.context.clock.now_us())
+    answer |= {"version": peer.version, "subver": peer.subversion, "inbound": peer.is_inbound}
+    answer |= _sync_json(peer)
+    answer |= {
+        "permissions": permission_names(peer.permissions),
+        "minfeefilter": amount_json(0),
+        "bytessent_per_msg": _counts(peer.bytes_sent),
+        "bytesrecv_per_msg": _counts(peer.bytes_received),
+        "connection_type": peer.connection_type.value,
+        "transport_protocol_type": peer.transport.transport_type,
+        "session_id": peer.transport.session_id,
+    }
+    return answer
+
+
+def _relay_json(peer: Peer) -> dict[str, Any]:
+    return {"relaytxes": peer.relays_txs, "last_inv_sequence": 0, "inv_to_send": 0}
+
+
+def _sync_json(peer: Peer) -> dict[str, Any]:
+    return {
+        "bip152_hb_to": False,
+        "bip152_hb_from": False,
+        "presynced_headers": -1,
+        "synced_headers": -1,
+        "synced_blocks": -1,
+        "inflight": [],
+        "addr_relay_enabled": False,
+        "addr_processed": 0,
+        "addr_rate_limited": 0,
+    }
+
+
+def _ping_json(peer: Peer, now_us: int) -> dict[str, Any]:
+    ping = peer.state(PingState)
+    answer: dict[str, Any] = {}
+    if ping.last_us > 0:
+        answer["pingtime"] = number_json(ping.last_us / SECOND_US)
+    if ping.shortest_us is not None:
+        answer["minping"] = number_json(ping.shortest_us / SECOND_US)
+    if ping.nonce and now_us > ping.started_us:
+        answer["pingwait"] = number_json((now_us - ping.started_us) / SECOND_US)
+    return answer
+
+
+def _counts(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: count for name, count in sorted(counts.items()) if count}
+
+
+@rpc_method(
+    "ping",
+    category="network",
+    where=NODE,
+    description="Has a ping sent to every peer; getpeerinfo tells how long the answers take.",
+    results=Result(_T.NONE),
+)
+def ping(ctx: NodeContext) -> None:
+    """Queue a ping for each peer."""
+
+    def request() -> None:
+        for peer in ctx.network.peers.peers.values():
+            ctx.network.handshake.request_ping(peer)
+
+    ctx.network.call(request)
+
+
+@rpc_method(
+    "addnode",
+    category="network",
+    where=NODE,
+    description="Keeps a connection to a node from now on, stops doing so, or tries once.",
+    args=[
+        Arg("node", ArgType.STR, "The node's address, or address and port", required=True),
+        Arg("command", ArgType.STR, "'add', 'remove' or 'onetry'", required=True),
+        Arg("v2transport", ArgType.BOOL, "Whether to try the encrypted transport", hint="set by -v2transport"),
+    ],
+    results=Result(_T.NONE),
+    examples=(('"192.168.0.6:8333" "onetry" true', '"192.168.0.6:8333", "onetry" true'),),
+)
+def addnode(ctx: NodeContext, node: str, command: str, v2transport: bool | None) -> None:
+    """Change the list of added nodes, or dial once. Raises RpcError -23, -24, -8."""
+    method = find("addnode")
+    if command not in ("onetry", "add", "remove"):
+        assert method is not None
+        raise RpcError(RpcCode.MISC_ERROR, method_help(method))
+    network = ctx.network
+    offered = network.context.options.v2_transport
+    use_v2 = offered if v2transport is None else v2transport
+    if use_v2 and not offered:
+        raise RpcError(RpcCode.INVALID_PARAMETER, "Error: v2transport requested but not enabled (see -v2transport)")
+    if command == "onetry":
+        network.call(network.spawn_connection, node, ConnectionType.MANUAL, use_v2)
+    elif command == "add" and not network.call(network.connector.add, node, use_v2):
+        raise RpcError(RpcCode.CLIENT_NODE_ALREADY_ADDED, "Error: Node already added")
+    elif command == "remove" and not network.call(network.connector.remove, node):
+        raise RpcError(
+            RpcCode.CLIENT_NODE_NOT_ADDED,
+            "Error: Node could not be removed. It has not been added previously.",
+        )
+
+
+@rpc_method(
+    "disconnectnode",
+    category="network",
+    where=NODE,
+    description="Leaves a peer at once. Exactly one of the arguments says which.",
+    args=[
+        Arg("address", ArgType.STR, "Address and port of the peer", hint="fallback to nodeid"),
+        Arg("nodeid", ArgType.NUM, "Number of the peer (see getpeerinfo)", hint="fallback to address"),
+    ],
+    results=Result(_T.NONE),
+    examples=(('"192.168.0.6:8333"', '"192.168.0.6:8333"'), ('"" 1', '"", 1')),
+)
+def disconnectnode(ctx: NodeContext, address: str | None, nodeid: Any) -> None:
+    """Leave a peer. Raises RpcError -29 if there is none, -32602 for both or neither argument."""
+    network = ctx.network
+    if address is not None and nodeid is None:
+        found = network.call(lambda: network.disconnect(address=address))
+    elif nodeid is not None and not address:
+        number = parse_int(nodeid, INT64)
+        found = network.call(lambda: network.disconnect(peer_id=number))
+    else:
+        raise RpcError(RpcCode.INVALID_PARAMS, "Only one of address and nodeid should be provided.")
+    if not found:
+        raise RpcError(RpcCode.CLIENT_NODE_NOT_CONNECTED, "Node not found in connected nodes")
+
+
+_OPENED = (
+    ConnectionType.OUTBOUND_FULL_RELAY,
+    ConnectionType.BLOCK_RELAY,
+    ConnectionType.ADDR_FETCH,
+    ConnectionType.FEELER,
+)
+
+
+@rpc_method(
+    "addconnection",
+    category="hidden",
+    where=NODE,
+    description="Opens an outbound connection (regtest only).",
+    args=[
+        Arg("address", ArgType.STR, "The IP address and port", required=True),
+        Arg(
+            "connection_type",
+            ArgType.STR,
+            "'outbound-full-relay', 'block-relay-only', 'addr-fetch' or 'feeler'",
+            required=True,
+        ),
+        Arg("v2transport", ArgType.BOOL, "Whether to try the encrypted transport", required=True),
+    ],
+    results=Result(
+        _T.OBJ,
+        "",
+        "",
+        (
+            Result(_T.STR, "address", "the address"),
+            Result(_T.STR, "connection_type", "the kind of connection"),
+        ),
+    ),
+    examples=(('"192.168.0.6:8333" "outbound-full-relay" true', '"192.168.0.6:8333", "outbound-full-relay", true'),),
+)
+def addconnection(ctx: NodeContext, address: str, connection_type: str, v2transport: bool) -> dict[str, str]:
+    """Open a connection of a kind. Raises RpcError."""
+    if ctx.params.name != "regtest":
+        raise RpcError(RpcCode.MISC_ERROR, "addconnection is for regression testing (-regtest mode) only.")
+    kind = next((each for each in _OPENED if each.value == connection_type.strip()), None)
+    if kind is None:
+        method = find("addconnection")
+        assert method is not None
+        raise RpcError(RpcCode.INVALID_PARAMETER, method_help(method))
+    if v2transport and not ctx.network.context.options.v2_transport:
+        raise RpcError(
+            RpcCode.INVALID_PARAMETER,
+            "Error: Adding v2transport connections requires -v2transport init flag to be set.",
+        )
+    ctx.network.call(ctx.network.spawn_connection, address, kind, v2transport)
+    return {"address": address, "connection_type": kind.value}

@@ -1,0 +1,30 @@
+"""What the operator chose about the network.
+
+Owns: the values. Never: reading them from a command line.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class NetOptions:
+    """Settings with Core's names. Texts of addresses are `host`, `host:port` or `[host]:port`."""
+
+    listen: bool = True
+    port: int | None = None
+    """None: the network's own."""
+    bind: tuple[str, ...] = ()
+    """Empty: every address of the machine."""
+    connect: tuple[str, ...] | None = None
+    """Only these; an empty tuple: nobody (`-noconnect`)."""
+    add_node: tuple[str, ...] = ()
+    max_connections: int = 125
+    network_active: bool = True
+    v2_transport: bool = True
+    timeout_ms: int = 5_000
+    peer_timeout_s: int = 60
+    blocks_only: bool = False
+    max_send_buffer: int = 1_000_000
+    max_receive_buffer: int = 5_000_000
+    log_ips: bool = False
+    subversion: str = ""
