@@ -4,7 +4,7 @@ Owns: which coins exist at the tip of the active chain. Never: whether spending 
 Used by the chain thread alone, but for `get`, which may be called by others under the chain lock.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from clarion.node.consensus.delta import BlockDelta
 from clarion.node.consensus.disconnect import DisconnectDelta
@@ -17,10 +17,14 @@ ENTRY_BYTES = 250
 
 
 class CoinsCache:
-    """Coins that changed since the last flush over the store's coins."""
+    """Coins that changed since the last flush over the store's coins, and some of these that will be asked for again."""
 
-    def __init__(self, store: CoinStore) -> None:
+    def __init__(self, store: CoinStore, max_kept_bytes: int = 0) -> None:
+        """`max_kept_bytes`: how much the coins may take that are kept for others."""
         self._store = store
+        self._max_kept = max_kept_bytes // ENTRY_BYTES
+        self._kept: dict[OutPoint, Coin] = {}
+        """Coins that somebody will ask for again, as they are at the tip. They may be in the store alone."""
         self._fresh: dict[OutPoint, Coin] = {}
         """Coins that the store has never heard of: spending one leaves nothing to delete there."""
         self._changed: dict[OutPoint, Coin | None] = {}
@@ -38,22 +42,25 @@ class CoinsCache:
             return coin
         if outpoint in self._changed:
             return self._changed[outpoint]
-        return self._store.fetch([outpoint]).get(outpoint)
+        return self._kept.get(outpoint) or self._store.fetch([outpoint]).get(outpoint)
 
     def fetch(self, outpoints: Sequence[OutPoint]) -> dict[OutPoint, Coin]:
         """Return the unspent ones among `outpoints`, asking the store once for what the cache does not know."""
-        find_fresh, changed = self._fresh.get, self._changed
+        find_fresh, changed, find_kept = self._fresh.get, self._changed, self._kept.get
         found: dict[OutPoint, Coin] = {}
         missing = []
         for outpoint in outpoints:
             coin = find_fresh(outpoint)
             if coin is None:
-                if outpoint not in changed:
-                    missing.append(outpoint)
-                    continue
-                coin = changed[outpoint]
-                if coin is None:
-                    continue
+                if outpoint in changed:
+                    coin = changed[outpoint]
+                    if coin is None:
+                        continue
+                else:
+                    coin = find_kept(outpoint)
+                    if coin is None:
+                        missing.append(outpoint)
+                        continue
             found[outpoint] = coin
         if missing:
             found.update(self._store.fetch(missing))
@@ -63,6 +70,16 @@ class CoinsCache:
         """Return those of `outpoints` that are unspent."""
         return set(self.fetch(list(outpoints))) if outpoints else set()
 
+    def keep(self, coins: Mapping[OutPoint, Coin]) -> None:
+        """Have coins that are unspent at the tip at hand until they are spent or forgotten, as far as there is room."""
+        if len(self._kept) + len(coins) <= self._max_kept:
+            self._kept.update(coins)
+
+    def forget(self, outpoints: Iterable[OutPoint]) -> None:
+        """Keep these coins no longer."""
+        for outpoint in outpoints:
+            self._kept.pop(outpoint, None)
+
     def connect(self, delta: BlockDelta, overwritten: Collection[OutPoint] = ()) -> None:
         """Apply a connected block. `overwritten` names coins that its outputs replace (BIP30's two exceptions)."""
         fresh, changed = self._fresh, self._changed
@@ -71,14 +88,18 @@ class CoinsCache:
                 self._put(outpoint, coin, outpoint in overwritten)
         else:
             fresh.update(delta.created)
-        take_fresh = fresh.pop
+        take_fresh, take_kept = fresh.pop, self._kept.pop
         for tx in delta.block.txs[1:]:
             for txin in tx.inputs:
-                if take_fresh(txin.prevout, None) is None:
-                    changed[txin.prevout] = None
+                prevout = txin.prevout
+                take_kept(prevout, None)
+                if take_fresh(prevout, None) is None:
+                    changed[prevout] = None
+        self.forget(overwritten)
 
     def disconnect(self, delta: DisconnectDelta) -> None:
         """Take back a disconnected block: its outputs go, the coins that it spent return."""
+        self.forget(delta.removed)
         for outpoint in delta.removed:
             if self._fresh.pop(outpoint, None) is None:
                 self._changed[outpoint] = None

@@ -45,7 +45,8 @@ class ChainManager:
         clock: Clock | None = None,
     ) -> None:
         self._stores = stores
-        coins = CoinsCache(stores.coins)
+        # Once the chain is synced, little of the cache waits for a flush: half of it may hold what the mempool spends.
+        coins = CoinsCache(stores.coins, options.cache_bytes // 2)
         self.state = ChainState(params=params, options=options, clock=clock or Clock(), coins=coins)
         self.journal = Journal(self.state, stores)
         self._acceptance = Acceptance(self.state, stores.block_files)

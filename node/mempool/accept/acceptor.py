@@ -13,6 +13,7 @@ from collections.abc import Callable
 from clarion.node.chain.service import ChainService
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.mempool.accept.args import AcceptArgs
+from clarion.node.mempool.accept.kept_coins import KeptCoins
 from clarion.node.mempool.accept.multiple import accept_multiple
 from clarion.node.mempool.accept.outcome import refused
 from clarion.node.mempool.accept.package import accept_package
@@ -39,6 +40,7 @@ class Acceptor:
         self._pool = pool
         self._chain = chain
         self._scripts = scripts
+        pool.observers.append(KeptCoins(chain.manager.state.coins))
 
     # --- any thread but the chain's ---------------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@ from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.node.storage.coin_store import CoinStore
 
 _HASH = BlockHash(bytes(32))
+KEPT = 12
+"""Coins that may be kept for others."""
 
 
 class _Store:
@@ -24,8 +26,10 @@ class _Store:
     def __init__(self) -> None:
         self.coins: dict[OutPoint, Coin] = {}
         self.deleted = 0
+        self.asked = 0
 
     def fetch(self, outpoints: Sequence[OutPoint]) -> dict[OutPoint, Coin]:
+        self.asked += len(outpoints)
         return {outpoint: self.coins[outpoint] for outpoint in outpoints if outpoint in self.coins}
 
     def flush(self, changes: Mapping[OutPoint, Coin | None], tip: BlockHash) -> None:
@@ -37,7 +41,7 @@ class _Store:
 
 def _cache() -> tuple[CoinsCache, _Store]:
     store = _Store()
-    return CoinsCache(cast(CoinStore, store)), store
+    return CoinsCache(cast(CoinStore, store), KEPT * ENTRY_BYTES), store
 
 
 def _delta(height: int, spends: Mapping[OutPoint, Coin], outputs: int = 3) -> BlockDelta:
@@ -69,10 +73,15 @@ def test_random_walks_agree_with_a_plain_set(seed: int) -> None:
     deltas: list[BlockDelta] = []
     known: set[OutPoint] = set()
     for _ in range(60):
-        choice = source.randrange(4)
+        choice = source.randrange(6)
         if choice == 0:
             cache.flush(_HASH)
             assert store.coins == states[-1]
+        elif choice == 4:
+            some = source.sample(sorted(states[-1]), min(len(states[-1]), 4))
+            cache.keep({outpoint: states[-1][outpoint] for outpoint in some})
+        elif choice == 5:
+            cache.forget(source.sample(sorted(known), min(len(known), 2)))
         elif choice == 1 and deltas:
             undone = deltas.pop()
             cache.disconnect(disconnect_block(undone.block, undone.spent, undone.height))
@@ -108,3 +117,28 @@ def test_an_overwritten_coin_is_deleted_when_it_is_spent() -> None:
     cache.connect(_delta(2, again.created))
     cache.flush(_HASH)
     assert not store.coins.keys() & first.created.keys()
+
+
+def test_a_coin_that_is_kept_is_not_asked_for_again() -> None:
+    cache, store = _cache()
+    first = _delta(1, {})
+    cache.connect(first)
+    cache.flush(_HASH)
+    cache.keep(first.created)
+    assert cache.fetch(list(first.created)) == first.created
+    assert store.asked == 0
+    cache.connect(_delta(2, first.created))
+    assert cache.fetch(list(first.created)) == {}
+
+
+def test_few_coins_are_kept() -> None:
+    cache, store = _cache()
+    coins = {make_outpoint(bytes(32), index): Coin(index, b"", 2) for index in range(KEPT + 1)}
+    store.coins.update(coins)
+    cache.keep(coins)
+    cache.fetch(list(coins))
+    assert store.asked == KEPT + 1
+    cache.keep(dict(list(coins.items())[:KEPT]))
+    cache.forget(list(coins)[:2])
+    cache.fetch(list(coins))
+    assert store.asked == KEPT + 1 + 3
