@@ -15,7 +15,7 @@ from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import BlockInvalid, DecodeError, RpcError
 from clarion.node.mining.generate import generate_block, generate_to_script
 from clarion.node.mining.template import complete_witness
-from clarion.node.primitives.block import HEADER_SIZE, Block, BlockHeader, parse_block
+from clarion.node.primitives.block import HEADER_SIZE, Block, BlockHeader, KnownTransaction, parse_block
 from clarion.node.primitives.ids import Txid, hash_to_hex
 from clarion.node.primitives.transaction import Transaction, decode_hex_transaction
 
@@ -42,7 +42,7 @@ _MAX_TRIES = Arg("maxtries", ArgType.NUM, "How many nonces to try", default=DEFA
 )
 def submitblock(ctx: NodeContext, hexdata: str, dummy: str | None) -> str | None:
     """Return None if the block was accepted and checked, else BIP22's word or the reject reason."""
-    block = decode_block(hexdata)
+    block = decode_block(hexdata, ctx.mempool.pool.spending_transaction)
     manager = ctx.chain.manager
     parent = manager.lookup(block.header.prev_hash)
     if parent is not None:
@@ -55,11 +55,14 @@ def submitblock(ctx: NodeContext, hexdata: str, dummy: str | None) -> str | None
     return None if outcome.invalid is None else bip22_answer(outcome.invalid)
 
 
-def decode_block(text: str) -> Block:
-    """Return the block of a hex text. Bytes behind it are no fault, as in the reference. Raises RpcError -22."""
+def decode_block(text: str, known: KnownTransaction | None = None) -> Block:
+    """Return the block of a hex text. Bytes behind it are no fault, as in the reference. Raises RpcError -22.
+
+    `known` has the transactions that need not be decoded again (see `parse_block`).
+    """
     try:
         if is_hex(text):
-            return parse_block(bytes.fromhex(text))[0]
+            return parse_block(bytes.fromhex(text), known=known)[0]
     except DecodeError:
         pass
     raise RpcError(RpcCode.DESERIALIZATION_ERROR, "Block decode failed")

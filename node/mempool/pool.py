@@ -88,6 +88,11 @@ class Mempool:
         """Return the entry that spends `outpoint`, None if none does."""
         return self.next_tx.get(outpoint)
 
+    def spending_transaction(self, outpoint: bytes) -> Transaction | None:
+        """Return the transaction here that spends `outpoint`, None if none does. Any thread, also without the lock."""
+        entry = self.next_tx.get(outpoint)  # type: ignore[call-overload]
+        return entry.tx if entry is not None else None
+
     def parents(self, entry: MempoolEntry) -> list[MempoolEntry]:
         """Return the entries whose outputs `entry` spends, by txid."""
         txids = sorted({outpoint_txid(txin.prevout) for txin in entry.tx.inputs})

@@ -4,6 +4,7 @@ Owns: the 80-byte header and the list of transactions. Never: whether a block is
 """
 
 import struct
+from collections.abc import Callable
 
 from clarion.node.errors import DecodeError
 from clarion.node.primitives.codec import compact_size, read_compact_size
@@ -90,8 +91,15 @@ class Block:
         return f"Block({hash_to_hex(self.hash)}, {len(self.txs)} transactions)"
 
 
-def parse_block(data: bytes, offset: int = 0) -> tuple[Block, int]:
-    """Return (block, offset behind it) of the block at `offset`. Raises DecodeError."""
+KnownTransaction = Callable[[bytes], Transaction | None]
+"""Returns a transaction at hand that spends this outpoint (36 bytes), if there is one."""
+
+
+def parse_block(data: bytes, offset: int = 0, known: KnownTransaction | None = None) -> tuple[Block, int]:
+    """Return (block, offset behind it) of the block at `offset`. Raises DecodeError.
+
+    `known` is asked for the transactions, which need not be decoded again then.
+    """
     block = Block.__new__(Block)
     block.header = BlockHeader.parse(data, offset)
     count, at = read_compact_size(data, offset + HEADER_SIZE)
@@ -99,7 +107,12 @@ def parse_block(data: bytes, offset: int = 0) -> tuple[Block, int]:
     txs = []
     try:
         for _ in range(count):
-            tx, at = read_transaction(data, at, True)
+            found = known(_first_prevout(data, at)) if known is not None else None
+            if found is not None and data.startswith(found.raw, at):
+                tx = found
+                at += len(tx.raw)
+            else:
+                tx, at = read_transaction(data, at, True)
             base_size += tx.base_size
             txs.append(tx)
     except (IndexError, struct.error):
@@ -109,3 +122,10 @@ def parse_block(data: bytes, offset: int = 0) -> tuple[Block, int]:
     block.raw = data[offset:at]
     block.base_size = base_size
     return block, at
+
+
+def _first_prevout(data: bytes, at: int) -> bytes:
+    """Return what the first input of the transaction at `at` spends, if it has fewer than 253 inputs."""
+    # Behind the version, a zero and a flag mark a transaction with witnesses (BIP144); the count of inputs follows.
+    start = at + (5 if data[at + 4] else 7)
+    return data[start : start + 36]

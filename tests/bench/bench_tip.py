@@ -19,7 +19,7 @@ from bench.chain_run import ChainRun, open_chain
 from bench.coins_table import copy_of, filled_folder
 from bench.report import Report, load_average
 from bench.stage_clock import StageClock
-from clarion.node.primitives.block import Block
+from clarion.node.primitives.block import Block, KnownTransaction, parse_block
 
 REST_S = 0.15
 """Between two blocks: what is done behind the commit must be over."""
@@ -56,12 +56,15 @@ def measure(path: Path, folder: Path, last: int, par: int, stages: bool) -> dict
     ]}  # fmt: skip
 
 
-def one_block(run: ChainRun, raw: bytes) -> tuple[float, float]:
-    """Return the milliseconds from the block's arrival to its durable commit, and from there until it is flushed."""
+def one_block(run: ChainRun, raw: bytes, known: KnownTransaction | None = None) -> tuple[float, float]:
+    """Return the milliseconds from the block's arrival to its durable commit, and from there until it is flushed.
+
+    `known` has the transactions of a mempool.
+    """
     told: list[float] = []
     run.manager.journal.on_commit = lambda seq: told.append(time.perf_counter())
     arrived = time.perf_counter()
-    outcome = run.service.submit(run.manager.process_new_block, Block.parse(raw)).result()
+    outcome = run.service.submit(run.manager.process_new_block, parse_block(raw, known=known)[0]).result()
     done = time.perf_counter()
     assert outcome.invalid is None, str(outcome.invalid)
     assert len(told) == 1, "a block at the tip is one commit"

@@ -9,8 +9,9 @@ import pytest
 from clarion.node.errors import DecodeError
 from clarion.node.params.networks import main_params
 from clarion.node.primitives.block import Block, BlockHeader, parse_block
-from clarion.node.primitives.ids import hash_to_hex
+from clarion.node.primitives.ids import NULL_OUTPOINT, hash_to_hex
 from clarion.node.primitives.merkle import merkle_root
+from clarion.node.primitives.transaction import Transaction, TxOut
 
 GENESIS = main_params().genesis
 
@@ -62,3 +63,26 @@ def test_real_segwit_block(shared_path: Callable[..., Path]) -> None:
     assert block.base_size < len(raw)
     for tx in block.txs:
         assert tx.base_size == len(tx.serialize_without_witness())
+
+
+@pytest.mark.parametrize("name", ["mainnet-413567", "testnet3-928831"])
+def test_known_transactions_are_taken_as_they_are(shared_path: Callable[..., Path], name: str) -> None:
+    raw = lzma.decompress(shared_path("blocks", f"{name}.block.xz").read_bytes())
+    plain = Block.parse(raw)
+    known = {tx.inputs[0].prevout: tx for tx in plain.txs if len(tx.inputs) < 253}
+    block, end = parse_block(raw, known=known.get)
+    assert (block.raw, block.base_size, end) == (plain.raw, plain.base_size, len(raw))
+    taken = [tx is other for tx, other in zip(block.txs, plain.txs, strict=True)]
+    assert taken == [len(tx.inputs) < 253 for tx in plain.txs]
+
+
+def test_another_spender_of_the_same_output_is_no_known_transaction() -> None:
+    rival = Transaction(1, GENESIS.txs[0].inputs, [TxOut(1, b"")])
+    block, _ = parse_block(GENESIS.raw, known=lambda prevout: rival if prevout == NULL_OUTPOINT else None)
+    assert [tx.txid for tx in block.txs] == [GENESIS.txs[0].txid]
+
+
+def test_truncated_blocks_are_refused_whatever_is_known() -> None:
+    for size in range(80, len(GENESIS.raw), 7):
+        with pytest.raises(DecodeError):
+            parse_block(GENESIS.raw[:size], known=lambda prevout: GENESIS.txs[0])
