@@ -9,12 +9,9 @@ from typing import NamedTuple
 
 from clarion.node.mempool.entry import MempoolEntry
 from clarion.node.mempool.feefrac import FeeFrac
+from clarion.node.mempool.policy.rbf import signals_opt_in_rbf
 from clarion.node.mempool.pool import Mempool
 from clarion.node.primitives.ids import Txid
-from clarion.node.primitives.transaction import Transaction
-
-MAX_BIP125_SEQUENCE = 0xFFFFFFFD
-"""An input with at most this sequence signals that the transaction may be replaced (BIP125)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +57,8 @@ def entry_facts(pool: Mempool, entry: MempoolEntry, *, with_bip125: bool = False
         parents=[parent.txid for parent in parents],
         children=[child.txid for child in children],
         unbroadcast=entry.txid in pool.unbroadcast,
-        replaceable=with_bip125 and any(signals_replacement(each.tx) for each in ancestors),
+        replaceable=with_bip125 and any(signals_opt_in_rbf(each.tx) for each in ancestors),
     )
-
-
-def signals_replacement(tx: Transaction) -> bool:
-    """Whether an input of the transaction signals that it may be replaced (BIP125)."""
-    return any(txin.sequence <= MAX_BIP125_SEQUENCE for txin in tx.inputs)
 
 
 def _relatives(entries: Iterable[MempoolEntry]) -> Relatives:

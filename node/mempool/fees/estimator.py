@@ -162,12 +162,6 @@ class FeeEstimator:
         """Return the highest target in blocks that the horizon keeps statistics for."""
         return self._stats[horizon].max_confirms
 
-    def estimate_fee(self, target: int) -> FeeRate:
-        """Return the rate at which 95 % of transactions were mined within `target` blocks, zero if unknown."""
-        if target <= 1:
-            return FeeRate(0)
-        return self.estimate_raw_fee(target, _DOUBLE_SUCCESS, Horizon.MEDIUM)[0]
-
     def estimate_raw_fee(
         self, target: int, threshold: float, horizon: Horizon
     ) -> tuple[FeeRate, EstimationResult | None]:

@@ -20,11 +20,6 @@ def signals_opt_in_rbf(tx: Transaction) -> bool:
     return any(txin.sequence <= MAX_BIP125_RBF_SEQUENCE for txin in tx.inputs)
 
 
-def is_rbf_opt_in(tx: Transaction, ancestors: Iterable[Transaction]) -> bool:
-    """Whether the transaction or one of its ancestors in the pool signals (`bip125-replaceable`)."""
-    return signals_opt_in_rbf(tx) or any(signals_opt_in_rbf(ancestor) for ancestor in ancestors)
-
-
 def conflict_clusters_fault(txid: Txid, cluster_count: int) -> str | None:
     """Return why a replacement that conflicts directly with so many distinct clusters is refused (rule 5)."""
     if cluster_count <= MAX_REPLACEMENT_CANDIDATES:

@@ -4,7 +4,6 @@ from clarion.node.mempool.feerate import FeeRate
 from clarion.node.mempool.policy.rbf import (
     conflict_clusters_fault,
     entries_and_txids_disjoint,
-    is_rbf_opt_in,
     pays_for_rbf,
     signals_opt_in_rbf,
 )
@@ -16,11 +15,8 @@ NAME = hash_to_hex(TX.txid)
 
 
 def test_signal_of_bip125() -> None:
-    loud = simple_tx([coin_of(1)], sequence=0xFFFFFFFD)
     assert not signals_opt_in_rbf(TX)
-    assert signals_opt_in_rbf(loud)
-    assert is_rbf_opt_in(TX, [TX, loud])
-    assert not is_rbf_opt_in(TX, [TX])
+    assert signals_opt_in_rbf(simple_tx([coin_of(1)], sequence=0xFFFFFFFD))
 
 
 def test_replacement_pays_what_was_paid() -> None:
