@@ -6,7 +6,7 @@ share the clusters that it leaves alone; a change makes new ones. Never: the bes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic
 
 from clarion.node.mempool.graph.bits import positions
@@ -23,9 +23,11 @@ class Cluster(Generic[Node]):
     `ancestors` and `descendants` hold a mask for each position, itself included. `order` is a linearization: all
     positions, parents first. `chunks` cuts it up, or is None while `order` is not yet worked out (it is valid, but may be
     poor). `optimal`: `order` is known to be the best, and the chunks can't be smaller.
+    `sequence` tells the age of clusters. It and the positions are the reference's, since both show: transactions leave the
+    pool, and are told to clients, in the order of clusters and positions.
     """
 
-    __slots__ = ("ancestors", "chunks", "descendants", "nodes", "optimal", "order", "weight")
+    __slots__ = ("ancestors", "chunks", "descendants", "nodes", "optimal", "order", "sequence", "weight")
 
     def __init__(
         self,
@@ -34,12 +36,14 @@ class Cluster(Generic[Node]):
         ancestors: tuple[int, ...],
         descendants: tuple[int, ...],
         order: tuple[int, ...],
+        sequence: int,
     ) -> None:
         self.nodes = nodes
         self.weight = weight
         self.ancestors = ancestors
         self.descendants = descendants
         self.order = order
+        self.sequence = sequence
         self.chunks: tuple[Chunk[Node], ...] | None = None
         self.optimal = False
 
@@ -53,37 +57,43 @@ class Cluster(Generic[Node]):
         return [nodes[at] for at in positions(mask)]
 
 
-def single(node: Node) -> Cluster[Node]:
+def single(node: Node, sequence: int) -> Cluster[Node]:
     """Return the cluster of one transaction alone."""
     nodes = (node,)
-    cluster = Cluster(nodes, node.weight, _ALONE, _ALONE, _FIRST)
+    cluster = Cluster(nodes, node.weight, _ALONE, _ALONE, _FIRST, sequence)
     cluster.chunks = (single_chunk(nodes),)
     cluster.optimal = True
     return cluster
 
 
-def joined(clusters: Sequence[Cluster[Node]], dependencies: Iterable[tuple[Node, Node]]) -> Cluster[Node]:
-    """Return the clusters made one by dependencies (parent, child), which must not go round in a circle."""
+def joined(
+    clusters: Sequence[Cluster[Node]], dependencies: Iterable[tuple[Node, Node]], sequence: int
+) -> Cluster[Node]:
+    """Return the clusters made one by dependencies (parent, child), which must not go round in a circle.
+
+    The transactions of the first cluster stay where they are; those of the others follow as they are linearized.
+    """
     nodes: list[Node] = []
     ancestors: list[int] = []
     descendants: list[int] = []
     order: list[int] = []
     for cluster in clusters:
-        shift = len(nodes)
-        nodes += cluster.nodes
-        if shift:
-            ancestors += [mask << shift for mask in cluster.ancestors]
-            descendants += [mask << shift for mask in cluster.descendants]
-            order += [at + shift for at in cluster.order]
-        else:
+        if not nodes:
+            nodes += cluster.nodes
             ancestors += cluster.ancestors
             descendants += cluster.descendants
             order += cluster.order
-    place = {node: at for at, node in enumerate(nodes)}
+        else:
+            order += range(len(nodes), len(nodes) + len(cluster.nodes))
+            place = {at: len(nodes) + new for new, at in enumerate(cluster.order)}
+            nodes += [cluster.nodes[at] for at in cluster.order]
+            ancestors += [_moved(cluster.ancestors[at], place) for at in cluster.order]
+            descendants += [_moved(cluster.descendants[at], place) for at in cluster.order]
+    where = {node: at for at, node in enumerate(nodes)}
     parents: dict[int, int] = {}
     for parent, child in dependencies:
-        at = place[child]
-        parents[at] = parents.get(at, 0) | 1 << place[parent]
+        at = where[child]
+        parents[at] = parents.get(at, 0) | 1 << where[parent]
     for child_at, mask in parents.items():
         _depend(ancestors, descendants, child_at, mask)
     return Cluster(
@@ -92,7 +102,13 @@ def joined(clusters: Sequence[Cluster[Node]], dependencies: Iterable[tuple[Node,
         tuple(ancestors),
         tuple(descendants),
         _parents_first(order, ancestors),
+        sequence,
     )
+
+
+def _moved(mask: int, place: dict[int, int]) -> int:
+    """Return a mask with its positions moved to other places; those that have none are left out."""
+    return sum([1 << place[at] for at in positions(mask) if at in place])
 
 
 def _depend(ancestors: list[int], descendants: list[int], child: int, parents: int) -> None:
@@ -124,17 +140,24 @@ def _parents_first(order: list[int], ancestors: Sequence[int]) -> tuple[int, ...
     return tuple(result)
 
 
-def without(cluster: Cluster[Node], gone: int) -> list[Cluster[Node]]:
+def without(cluster: Cluster[Node], gone: int, sequence: int, following: Iterator[int]) -> list[Cluster[Node]]:
     """Return what is left of a cluster when a mask of its transactions goes: one cluster for each part that holds together.
 
-    What hung together only through a transaction that has both ancestors and descendants still does.
+    What hung together only through a transaction that has both ancestors and descendants still does. A part that loses
+    nothing but the last positions goes on under `sequence`; all others are new and take `following` numbers.
     """
     left = (1 << len(cluster.nodes)) - 1 & ~gone
-    parts = []
+    parts: list[Cluster[Node]] = []
     while left:
         part = _connected(cluster, left)
+        whole = part == left and not parts and not part & (part + 1) and part.bit_count() > 1
         left &= ~part
-        parts.append(single(cluster.pick(part)[0]) if part.bit_count() == 1 else _part(cluster, part))
+        if part.bit_count() == 1:
+            parts.append(single(cluster.pick(part)[0], next(following)))
+        elif whole:
+            parts.append(_part(cluster, list(positions(part)), sequence))
+        else:
+            parts.append(_part(cluster, [at for at in cluster.order if part >> at & 1], next(following)))
     return parts
 
 
@@ -151,20 +174,15 @@ def _connected(cluster: Cluster[Node], within: int) -> int:
     return found
 
 
-def _part(cluster: Cluster[Node], kept: int) -> Cluster[Node]:
-    """Return the transactions of a mask as a cluster of their own."""
-    old = list(positions(kept))
-    place = {at: new for new, at in enumerate(old)}
-    bit = {at: 1 << new for at, new in place.items()}
-    nodes = tuple([cluster.nodes[at] for at in old])
-
-    def moved(mask: int) -> int:
-        return sum([bit[at] for at in positions(mask & kept)])
-
+def _part(cluster: Cluster[Node], kept: list[int], sequence: int) -> Cluster[Node]:
+    """Return the transactions at some positions as a cluster of their own, in this order."""
+    place = {at: new for new, at in enumerate(kept)}
+    nodes = tuple([cluster.nodes[at] for at in kept])
     return Cluster(
         nodes,
         sum([node.weight for node in nodes]),
-        tuple([moved(cluster.ancestors[at]) for at in old]),
-        tuple([moved(cluster.descendants[at]) for at in old]),
+        tuple([_moved(cluster.ancestors[at], place) for at in kept]),
+        tuple([_moved(cluster.descendants[at], place) for at in kept]),
         tuple([place[at] for at in cluster.order if at in place]),
+        sequence,
     )

@@ -12,7 +12,7 @@ from clarion.node.mempool.feefrac import FeeFrac
 from clarion.node.mempool.graph.builder import BlockBuilder
 from clarion.node.mempool.graph.check import check_main, check_staged
 from clarion.node.mempool.graph.chunk import Chunk
-from clarion.node.mempool.graph.cluster import Cluster, single
+from clarion.node.mempool.graph.cluster import Cluster
 from clarion.node.mempool.graph.layer import ACCEPTABLE_COST, Layer
 from clarion.node.mempool.graph.limits import MAX_CLUSTER_COUNT_LIMIT, Limits
 from clarion.node.mempool.graph.main_layer import MainLayer
@@ -78,7 +78,7 @@ class TxGraph(Generic[Node]):
 
     def add_transaction(self, node: Node) -> None:
         """Put in a node that is in no graph, without dependencies."""
-        self._layer(Level.TOP).add(node, single(node))
+        self._layer(Level.TOP).add(node)
 
     def remove_transaction(self, node: Node) -> None:
         """Remove a node; nothing if it is not there. Its descendants or its ancestors must go too, now or before."""
@@ -171,30 +171,33 @@ class TxGraph(Generic[Node]):
         return [cluster.nodes[at] for at in cluster.order]
 
     def ancestors(self, node: Node, level: Level) -> list[Node]:
-        """Return the node and its ancestors, in no order that matters; empty if it is not there."""
+        """Return the node and its ancestors; empty if it is not there."""
         return self.ancestors_union((node,), level)
 
     def descendants(self, node: Node, level: Level) -> list[Node]:
-        """Return the node and its descendants, in no order that matters; empty if it is not there."""
+        """Return the node and its descendants; empty if it is not there."""
         return self.descendants_union((node,), level)
 
     def ancestors_union(self, nodes: Iterable[Node], level: Level) -> list[Node]:
-        """Return the nodes that are there and their ancestors, each once."""
+        """Return the nodes that are there and their ancestors, each once, by the age of their clusters."""
         masks: dict[Cluster[Node], int] = {}
         for node in nodes:
             cluster = self._find(node, level)
             if cluster is not None:
                 masks[cluster] = masks.get(cluster, 0) | cluster.ancestors[cluster.position(node)]
-        return [node for cluster, mask in masks.items() for node in cluster.pick(mask)]
+        return _picked(masks)
 
     def descendants_union(self, nodes: Iterable[Node], level: Level) -> list[Node]:
-        """Return the nodes that are there and their descendants, each once."""
+        """Return the nodes that are there and their descendants, each once, by the age of their clusters.
+
+        In this order the reference takes them out of the pool, and tells it.
+        """
         masks: dict[Cluster[Node], int] = {}
         for node in nodes:
             cluster = self._find(node, level)
             if cluster is not None:
                 masks[cluster] = masks.get(cluster, 0) | cluster.descendants[cluster.position(node)]
-        return [node for cluster, mask in masks.items() for node in cluster.pick(mask)]
+        return _picked(masks)
 
     def count_distinct_clusters(self, nodes: Iterable[Node], level: Level) -> int:
         """Return in how many clusters the nodes are; those that are not there don't count."""
@@ -260,6 +263,11 @@ class TxGraph(Generic[Node]):
         if self._staged is not None:
             self._staged.settle(cluster)
         self._main.settle(cluster)
+
+
+def _picked(masks: dict[Cluster[Node], int]) -> list[Node]:
+    by_age = sorted(masks, key=lambda cluster: cluster.sequence)
+    return [node for cluster in by_age for node in cluster.pick(masks[cluster])]
 
 
 def _diagram(clusters: Iterable[Cluster[Node]]) -> list[FeeFrac]:

@@ -7,13 +7,13 @@ Owns: applying removals and dependencies, and which clusters have to be lineariz
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Generic
 
 from clarion.node.mempool.graph.chunk import Chunk, single_chunk
-from clarion.node.mempool.graph.cluster import Cluster, joined, without
+from clarion.node.mempool.graph.cluster import Cluster, joined, single, without
 from clarion.node.mempool.graph.limits import Limits
 from clarion.node.mempool.graph.linearize import linearize
 from clarion.node.mempool.graph.node import Node
@@ -30,12 +30,56 @@ class Group(Generic[Node]):
     dependencies: list[tuple[Node, Node]] = field(default_factory=list)
 
 
+class Root(Generic[Node]):
+    """A cluster in a tree of those that belong to one group; the tree's root stands for the group."""
+
+    __slots__ = ("_above", "_rank", "sequence")
+
+    def __init__(self, cluster: Cluster[Node]) -> None:
+        self.sequence = cluster.sequence
+        self._above = self
+        self._rank = 0
+
+    def find(self) -> Root[Node]:
+        """Return the root of the tree."""
+        here = self
+        while here._above is not here:
+            here._above = here._above._above
+            here = here._above
+        return here
+
+    def join(self, other: Root[Node]) -> None:
+        """Make two trees one, with the root of the higher one, or this one's."""
+        high, low = self.find(), other.find()
+        if high is low:
+            return
+        if high._rank < low._rank:
+            high, low = low, high
+        low._above = high
+        high._rank += high._rank == low._rank
+
+
+def _add_root(roots: dict[Cluster[Node], Root[Node]], cluster: Cluster[Node] | None) -> None:
+    if cluster is not None and cluster not in roots:
+        roots[cluster] = Root(cluster)
+
+
+def _age(cluster: Cluster[Node]) -> int:
+    return cluster.sequence
+
+
+def _first(numbered: tuple[int, *tuple[object, ...]]) -> int:
+    return numbered[0]
+
+
 class Layer(ABC, Generic[Node]):
     """A level. Removals wait, then dependencies, which are not applied as long as they would make a cluster too large."""
 
-    def __init__(self, limits: Limits, random: Random) -> None:
+    def __init__(self, limits: Limits, random: Random, sequences: Iterator[int]) -> None:
         self.limits = limits
         self.random = random
+        self.sequences = sequences
+        """Numbers for new clusters, on whichever level they are."""
         self.count = 0
         """Of the transactions, those whose removal waits included."""
         self.removals: list[Node] = []
@@ -60,6 +104,10 @@ class Layer(ABC, Generic[Node]):
         """Return the node's cluster if it is of this very level."""
 
     @abstractmethod
+    def sequence_of(self, cluster: Cluster[Node]) -> int:
+        """Return the number under which a cluster goes on when it is changed on this level."""
+
+    @abstractmethod
     def replace(self, old: Iterable[Cluster[Node]], new: Iterable[Cluster[Node]], gone: Iterable[Node]) -> None:
         """Put new clusters in the place of old ones, whose other nodes are gone."""
 
@@ -69,14 +117,14 @@ class Layer(ABC, Generic[Node]):
 
     # --- changes that wait ------------------------------------------------------------------------------------------
 
-    def add(self, node: Node, cluster: Cluster[Node]) -> None:
-        """Put in a node with the cluster that it is alone."""
+    def add(self, node: Node) -> None:
+        """Put in a node, in a cluster of its own."""
         self.count += 1
         if node.weight > self.limits.max_weight:
             self.too_heavy[node] = None
             self.oversized = True
             self.groups = None
-        self.replace((), (cluster,), ())
+        self.replace((), (single(node, next(self.sequences)),), ())
 
     def remove(self, node: Node) -> None:
         """Have a node removed, if it is there."""
@@ -123,15 +171,14 @@ class Layer(ABC, Generic[Node]):
             if cluster is not None:
                 gone.setdefault(cluster, {})[node] = None
         self.removals = []
-        for cluster, nodes in gone.items():
+        numbered = [(self.sequence_of(cluster), cluster, nodes) for cluster, nodes in gone.items()]
+        # The youngest is split up first, as in the reference, which shows in the numbers of the parts.
+        for sequence, cluster, nodes in sorted(numbered, key=_first, reverse=True):
             self.count -= len(nodes)
             for node in nodes:
                 self.too_heavy.pop(node, None)
-            if len(nodes) == len(cluster.nodes):
-                self.replace((cluster,), (), nodes)
-            else:
-                mask = sum([1 << cluster.position(node) for node in nodes])
-                self.replace((cluster,), without(cluster, mask), nodes)
+            mask = sum([1 << cluster.position(node) for node in nodes])
+            self.replace((cluster,), without(cluster, mask, sequence, self.sequences), nodes)
 
     def group(self) -> list[Group[Node]]:
         """Return the clusters that waiting dependencies will join; find out whether that makes one too large."""
@@ -150,30 +197,26 @@ class Layer(ABC, Generic[Node]):
         return self.groups
 
     def _grouped(self) -> list[Group[Node]]:
-        group_of: dict[Cluster[Node], Group[Node]] = {}
+        """Return the groups, with the clusters of each by age: the reference's union-find, whose roots give their order."""
+        pairs = []
+        roots: dict[Cluster[Node], Root[Node]] = {}
         for node in self.too_heavy:
-            cluster = self.find(node)
-            if cluster is not None:
-                group_of[cluster] = Group([cluster])
+            _add_root(roots, self.find(node))
         for parent, child in self.dependencies:
             above, below = self.find(parent), self.find(child)
-            if above is None or below is None:
-                continue
-            target = group_of.get(above)
-            if target is None:
-                target = group_of[above] = Group([above])
-            other = group_of.get(below)
-            if other is None:
-                target.clusters.append(below)
-                group_of[below] = target
-            elif other is not target:
-                if len(other.clusters) > len(target.clusters):
-                    target, other = other, target
-                target.clusters += other.clusters
-                target.dependencies += other.dependencies
-                group_of.update(dict.fromkeys(other.clusters, target))
-            target.dependencies.append((parent, child))
-        return list({id(group): group for group in group_of.values()}.values())
+            if above is not None and below is not None:
+                _add_root(roots, above)
+                _add_root(roots, below)
+                pairs.append((below.sequence, above, below, (parent, child)))
+        pairs.sort(key=_first)
+        for _, above, below, _ in pairs:
+            roots[above].join(roots[below])
+        groups: dict[int, Group[Node]] = {}
+        for cluster in sorted(roots, key=_age):
+            groups.setdefault(roots[cluster].find().sequence, Group()).clusters.append(cluster)
+        for _, _, below, dependency in pairs:
+            groups[roots[below].find().sequence].dependencies.append(dependency)
+        return [groups[sequence] for sequence in sorted(groups)]
 
     def is_oversized(self) -> bool:
         """Whether a cluster is or would be too large."""
@@ -189,9 +232,18 @@ class Layer(ABC, Generic[Node]):
         if self.is_oversized():
             return
         for group in self.group():
-            self.replace(group.clusters, (joined(group.clusters, group.dependencies),), ())
+            self.replace(group.clusters, (self._joined(group),), ())
         self.dependencies = []
         self.groups = []
+
+    def _joined(self, group: Group[Node]) -> Cluster[Node]:
+        """Join a group: all go into the largest cluster, or the first of the largest, or a new one if each is single."""
+        clusters = group.clusters.copy()
+        sequences = [self.sequence_of(cluster) for cluster in clusters]
+        largest = max(range(len(clusters)), key=lambda at: (len(clusters[at].nodes), -at))
+        clusters[0], clusters[largest] = clusters[largest], clusters[0]
+        is_new = len(clusters) > 1 and len(clusters[0].nodes) == 1
+        return joined(clusters, group.dependencies, next(self.sequences) if is_new else sequences[largest])
 
     # --- linearization ----------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ Owns: the chunk index and the reference's count of memory. Never: staged changes
 """
 
 from collections.abc import Iterable
+from itertools import count
 from random import Random
 
 from clarion.node.mempool.graph.chunk import Chunk, ChunkIndex
@@ -16,8 +17,8 @@ from clarion.node.mempool.memory_usage import malloc_usage
 _ENTRY_USAGE = 80
 _CHUNK_USAGE = malloc_usage(40)
 _CLUSTER_USAGE = [0, malloc_usage(48) + 8] + [
-    malloc_usage(104) + 8 + 2 * malloc_usage(4 * count) + malloc_usage(32 * count)
-    for count in range(2, MAX_CLUSTER_COUNT_LIMIT + 1)
+    malloc_usage(104) + 8 + 2 * malloc_usage(4 * number) + malloc_usage(32 * number)
+    for number in range(2, MAX_CLUSTER_COUNT_LIMIT + 1)
 ]
 """Bytes that the reference's structures take on 64-bit Linux, a cluster's by its count of transactions."""
 
@@ -26,7 +27,7 @@ class MainLayer(Layer[Node]):
     """The level that is always there."""
 
     def __init__(self, limits: Limits, random: Random) -> None:
-        super().__init__(limits, random)
+        super().__init__(limits, random, count())
         self.index: ChunkIndex[Node] = ChunkIndex()
         self.observers = 0
         """Block builders that read the index: no change is allowed while there are any."""
@@ -37,6 +38,9 @@ class MainLayer(Layer[Node]):
 
     def own(self, node: Node) -> Cluster[Node] | None:
         return node.cluster
+
+    def sequence_of(self, cluster: Cluster[Node]) -> int:
+        return cluster.sequence
 
     def replace(self, old: Iterable[Cluster[Node]], new: Iterable[Cluster[Node]], gone: Iterable[Node]) -> None:
         assert not self.observers, "the graph is being read"

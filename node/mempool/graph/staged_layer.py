@@ -17,7 +17,8 @@ class StagedLayer(Layer[Node]):
 
     def __init__(self, main: MainLayer[Node]) -> None:
         """Main must have applied all that can be; what waits there because it is too large waits here too."""
-        super().__init__(main.limits, main.random)
+        super().__init__(main.limits, main.random, main.sequences)
+        self._main = main
         self.count = main.count
         self.dependencies = main.dependencies.copy()
         self.groups = main.groups
@@ -37,6 +38,13 @@ class StagedLayer(Layer[Node]):
 
     def own(self, node: Node) -> Cluster[Node] | None:
         return self._moved.get(node)
+
+    def sequence_of(self, cluster: Cluster[Node]) -> int:
+        if cluster in self.clusters:
+            return cluster.sequence
+        # A copy of the main graph's, which is linearized before.
+        self._main.settle(cluster)
+        return next(self.sequences)
 
     def replace(self, old: Iterable[Cluster[Node]], new: Iterable[Cluster[Node]], gone: Iterable[Node]) -> None:
         for cluster in old:

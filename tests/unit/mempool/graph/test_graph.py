@@ -118,3 +118,35 @@ def test_a_changed_fee_moves_chunks_in_both_graphs() -> None:
     graph.set_transaction_fee(nodes[0], -5)
     assert mining_order(graph) == [[1], [0]]
     graph.sanity_check()
+
+
+def test_descendants_come_by_the_age_of_their_clusters_and_their_places_in_them() -> None:
+    graph, nodes = graph_of([(5, 10)] * 5)
+    graph.add_dependency(nodes[3], nodes[0])
+    # Two singles make a new cluster, which is younger than those that were left alone.
+    assert numbers(graph.descendants_union((nodes[3], nodes[1], nodes[2]), Level.MAIN)) == [1, 2, 0, 3]
+    graph.add_dependency(nodes[4], nodes[0])
+    # The larger cluster goes on; the single follows in it.
+    assert numbers(graph.ancestors(nodes[0], Level.MAIN)) == [0, 3, 4]
+    graph.sanity_check()
+
+
+def test_a_cluster_that_only_loses_its_last_keeps_its_age_and_any_other_becomes_young() -> None:
+    graph, nodes = graph_of([(9, 10), (8, 10), (7, 10), (6, 10), (5, 10), (4, 10)], [(0, 1), (1, 2), (3, 4), (4, 5)])
+    roots = (nodes[3], nodes[0])
+    assert numbers(graph.descendants_union(roots, Level.MAIN)) == [0, 1, 2, 3, 4, 5]
+    graph.remove_transaction(nodes[2])
+    assert numbers(graph.descendants_union(roots, Level.MAIN)) == [0, 1, 3, 4, 5]
+    graph.remove_transaction(nodes[0])
+    assert numbers(graph.descendants_union((nodes[1], nodes[3]), Level.MAIN)) == [3, 4, 5, 1]
+    graph.sanity_check()
+
+
+def test_what_staging_changes_becomes_young() -> None:
+    graph, nodes = graph_of([(5, 10)] * 4, [(0, 1)])
+    graph.start_staging()
+    graph.add_transaction(child := NamedNode(9, 5, 10))
+    graph.add_dependency(nodes[1], child)
+    graph.commit_staging()
+    assert numbers(graph.descendants_union((nodes[0], nodes[2], nodes[3]), Level.MAIN)) == [2, 3, 0, 1, 9]
+    graph.sanity_check()
