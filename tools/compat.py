@@ -1,10 +1,9 @@
 """Play recorded conversations with Bitcoin Core against a fresh regtest node and count the answers that are alike.
 
-    python tools/compat.py [--mempool] [--only NAME] [--show N]
+    python tools/compat.py [--only NAME] [--show N]
 
-The recordings and their player lie in ../shared (or the folder that CLARION_SHARED names). Without --mempool, the messages
-that only a node with a mempool can send are taken out of the recording, and out of the counters of those behind them; the
-rest is compared in full. Exits 1 when an answer differs.
+The recordings and their player lie in ../shared (or the folder that CLARION_SHARED names). Every ZMQ message of each step is
+compared too, with its counter and its place among those of all topics. Exits 1 when an answer differs.
 """
 
 import argparse
@@ -14,7 +13,6 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +21,6 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from helpers.node import TOPICS, Node  # noqa: E402
 from helpers.shared import shared_root  # noqa: E402
-
-Message = list[Any]
-ADDED, REMOVED = "41", "52"  # A and R in hex, behind the hash of a sequence message
 
 
 def load_player() -> Any:
@@ -38,40 +33,6 @@ def load_player() -> Any:
     return module
 
 
-class MessageCheck:
-    """Compares every step's messages in full with those that the reference would have sent without a mempool."""
-
-    def __init__(self, player: Any) -> None:
-        self._player = player
-        self._left_out: Counter[str] = Counter()
-        player.compare_zmq = self.compare
-
-    def compare(self, want: list[Message]) -> Iterator[str]:
-        """Take what the node sent since the last step and yield where topics, bodies, counters or order differ."""
-        want = self._without_mempool(want)
-        got = self._player.drain(len(want))
-        if want != got:
-            at = next((i for i, (a, b) in enumerate(zip(want, got, strict=False)) if a != b), min(len(want), len(got)))
-            brief = [[[topic, body[:72], n] for topic, body, n in messages[at : at + 2]] for messages in (want, got)]
-            yield f"zmq: {len(want)} wanted, {len(got)} got; at {at}: want {brief[0]}, got {brief[1]}"
-
-    def _without_mempool(self, messages: list[Message]) -> list[Message]:
-        """Return the messages about blocks, with the counters that they have where no others were ever sent."""
-        kept: list[Message] = []
-        for topic, body, counter in messages:
-            label = body[64:66] if topic == "sequence" else ""
-            if label == ADDED:
-                # The transaction itself was told right before.
-                assert [message[0] for message in kept[-2:]] == ["hashtx", "rawtx"]
-                del kept[-2:]
-                self._left_out.update(("hashtx", "rawtx", "sequence"))
-            elif label == REMOVED:
-                self._left_out["sequence"] += 1
-            else:
-                kept.append([topic, body, counter - self._left_out[topic]])
-        return kept
-
-
 def play(tape: Path, arguments: argparse.Namespace) -> tuple[Counter[str], Counter[str]]:
     """Start a node with the options that the tape's header names and play; return (right, total) by kind of request."""
     right: Counter[str] = Counter()
@@ -82,8 +43,6 @@ def play(tape: Path, arguments: argparse.Namespace) -> tuple[Counter[str], Count
         options = [option for option in header["args"] if option != "-regtest"]
         with Node(Path(folder), *options, topics=TOPICS) as node:
             player = load_player().Player(f"http://{node.cookie()}@127.0.0.1:{node.rpc_port}", node.zmq_address, 0.05)
-            if not arguments.mempool:
-                MessageCheck(player)
             for number, step in enumerate(map(json.loads, lines), 1):
                 label, found = player.rpc(step) if "rpc" in step else player.rest(step)
                 if arguments.only and arguments.only not in label:
@@ -100,7 +59,6 @@ def play(tape: Path, arguments: argparse.Namespace) -> tuple[Counter[str], Count
 def main() -> int:
     """Play every tape that is there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mempool", action="store_true", help="compare also what only a node with a mempool can know")
     parser.add_argument("--only", metavar="NAME", help="compare only requests whose name contains this")
     parser.add_argument("--show", type=int, default=10, metavar="N", help="how many differences to print in full")
     arguments = parser.parse_args()
