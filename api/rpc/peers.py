@@ -19,6 +19,7 @@ from clarion.node.net.handshake import PingState
 from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.permissions import permission_names
 from clarion.node.net.protocol import service_names
+from clarion.node.net.sync.state import SyncState
 
 _T = ResultType
 
@@ -128,13 +129,14 @@ def _relay_json(peer: Peer) -> dict[str, Any]:
 
 
 def _sync_json(peer: Peer) -> dict[str, Any]:
+    state = peer.state(SyncState)
     return {
         "bip152_hb_to": False,
         "bip152_hb_from": False,
         "presynced_headers": -1,
-        "synced_headers": -1,
-        "synced_blocks": -1,
-        "inflight": [],
+        "synced_headers": -1 if state.best_known is None else state.best_known.height,
+        "synced_blocks": -1 if state.last_common is None else state.last_common.height,
+        "inflight": [entry.height for entry in state.in_flight.values()],
         "addr_relay_enabled": False,
         "addr_processed": 0,
         "addr_rate_limited": 0,

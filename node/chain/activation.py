@@ -221,6 +221,7 @@ class Activation:
         logger.info("Block validation error: %s", invalid)
         logger.error("ConnectTip: ConnectBlock %s failed, %s", hash_to_hex(entry.hash), invalid)
         self._acceptance.mark_invalid(entry, invalid)
+        self._state.on_refused(entry.hash, invalid)
         if not invalid.mutated and last is not entry:
             with self._state.lock:
                 self._acceptance.invalid_chain_found(last)

@@ -5,7 +5,7 @@ Everything here is written by the chain thread alone, under the chain lock.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -18,6 +18,7 @@ from clarion.node.chain.coins_cache import CoinsCache
 from clarion.node.chain.lock import ChainLock
 from clarion.node.chain.pool_link import NoPool, PoolLink
 from clarion.node.consensus.connect import ScriptJob
+from clarion.node.errors import BlockInvalid
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import BlockHash
 from clarion.node.validation.check_queue import ScriptFailure
@@ -72,6 +73,8 @@ class ChainState:
     next_sequence_id: int = SEQUENCE_FROM_DISK + 1
     precious_sequence_id: int = -1
     last_precious_work: int = 0
+    on_refused: Callable[[BlockHash, BlockInvalid], None] = lambda block_hash, invalid: None
+    """Called on the chain thread for a block that failed its full check, whenever it was handed in."""
 
     def __post_init__(self) -> None:
         self.active = ActiveChain(self.index)

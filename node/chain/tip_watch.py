@@ -45,6 +45,11 @@ class TipWatch:
         self._moved = False
         self._stopped = False
         self._thread: threading.Thread | None = None
+        self._subscribers: list[Callable[[], None]] = []
+
+    def subscribe(self, call: Callable[[], None]) -> None:
+        """Have `call` made after every move of the tip, on the chain thread: it must return at once."""
+        self._subscribers.append(call)
 
     def when(self, happened: Callable[[], bool], timeout_s: float | None = None) -> "Future[bool]":
         """Return a future that gets True as soon as `happened` does, False when time is up or the node stops.
@@ -70,6 +75,8 @@ class TipWatch:
 
     def tip_moved(self) -> None:
         """Have everybody who waits look at the tip. Runs on the chain thread, after the commit."""
+        for call in self._subscribers:
+            call()
         with self._condition:
             self._moved = True
             self._condition.notify()

@@ -19,9 +19,11 @@ from clarion.node.net.connection import Connection
 from clarion.node.net.connector import Connector
 from clarion.node.net.context import NetContext
 from clarion.node.net.handshake import TIMEOUT_INTERVAL_US, Handshake
+from clarion.node.net.inventory import Inventory
 from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.peer_manager import PeerManager
 from clarion.node.net.protocol import ServiceFlags
+from clarion.node.net.sync.block_sync import BlockSync
 from clarion.node.net.transport.transport import Transport
 from clarion.node.net.transport.v1 import V1Transport
 from clarion.node.net.transport.v2 import V2Transport
@@ -41,6 +43,8 @@ class NetService:
         self.context = context
         self.peers = PeerManager()
         self.handshake = Handshake(context, self.peers)
+        self.sync = BlockSync(context, self.peers)
+        self.inventory = Inventory(self.peers, self.sync)
         self.connector = Connector(context, self._open)
         self.active = context.options.network_active
         self.connector.is_active = lambda: self.active
@@ -137,6 +141,7 @@ class NetService:
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
+        self._listen_to_chain()
         servers = [await asyncio.start_server(self._accept, sock=each, backlog=_BACKLOG) for each in self._sockets]
         self.spawn(self._tick())
         for work in self.connector.tasks():
@@ -150,6 +155,13 @@ class NetService:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _listen_to_chain(self) -> None:
+        manager = self.context.chain.manager
+        manager.tip_watch.subscribe(lambda: self.soon(self.sync.tip_moved))
+        manager.state.on_refused = lambda block_hash, invalid: self.soon(
+            self.sync.download.block_failed, block_hash, invalid
+        )
 
     async def _tick(self) -> None:
         clock = self.context.clock

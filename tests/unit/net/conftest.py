@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from clarion.node.net.handshake import Handshake
+from clarion.node.net.inventory import Inventory
 from clarion.node.net.peer_manager import PeerManager
+from clarion.node.net.sync.block_sync import BlockSync
 from helpers.api_stack import ApiStack
 
 
@@ -24,3 +26,11 @@ def peers(stack: ApiStack) -> PeerManager:
     manager = PeerManager()
     Handshake(stack.network.context, manager)
     return manager
+
+
+@pytest.fixture
+def sync(stack: ApiStack, peers: PeerManager) -> BlockSync:
+    """Return the synchronisation with these peers, on the test's own thread."""
+    sync = BlockSync(stack.network.context, peers)
+    Inventory(peers, sync)
+    return sync

@@ -1,0 +1,112 @@
+"""Synchronisation as a whole: what is done for a peer, and when.
+
+Owns: the composition of this package and the choice of the peer that headers are synced from. Never: the parts' rules.
+"""
+
+import logging
+
+from clarion.node.net.context import NetContext
+from clarion.node.net.peer import ConnectionType, Peer
+from clarion.node.net.peer_manager import PeerManager
+from clarion.node.net.permissions import Permission
+from clarion.node.net.sync.announcements import BlockAnnouncements
+from clarion.node.net.sync.download import BlockDownload
+from clarion.node.net.sync.headers import HeaderSync
+from clarion.node.net.sync.requests import BlockRequests
+from clarion.node.net.sync.serving import BlockServing
+from clarion.node.net.sync.state import SyncState, can_serve_blocks, is_limited, is_preferred
+
+RECENT_S = 24 * 60 * 60
+
+logger = logging.getLogger("clarion.net")
+
+
+class BlockSync:
+    """Follows the best chain that peers have, and gives ours to them."""
+
+    def __init__(self, context: NetContext, peers: PeerManager) -> None:
+        self._context = context
+        self._peers = peers
+        self._manager = context.chain.manager
+        self.requests = BlockRequests()
+        self.headers = HeaderSync(context, self.requests)
+        self.download = BlockDownload(context, self.requests, self.headers)
+        self.serving = BlockServing(context)
+        self.announcements = BlockAnnouncements(context, peers)
+        peers.register("headers", self.headers.handle)
+        peers.register("getheaders", self.serving.get_headers)
+        peers.register("getblocks", self.serving.get_blocks)
+        peers.register("block", self.download.handle)
+        peers.register("sendheaders", self._send_headers)
+        peers.ticks.append(self._tick)
+        peers.on_disconnected.append(self._forget)
+
+    async def _send_headers(self, peer: Peer, payload: bytes) -> None:
+        peer.state(SyncState).prefers_headers = True
+
+    def tip_moved(self) -> None:
+        """Take note of a commit that may have moved the tip. Runs on the network thread."""
+        if not self.announcements.tip_moved():
+            return
+        self.download.tip_moved()
+        for peer in list(self._peers.peers.values()):
+            if peer.fully_connected and not peer.leaving:
+                self.announcements.announce(peer)
+
+    def _forget(self, peer: Peer) -> None:
+        self.requests.remove_peer(peer, self._context.clock.now_us())
+
+    # --- every tenth of a second ------------------------------------------------------------------------------------
+
+    def _tick(self, peer: Peer, now_us: int) -> None:
+        self.announcements.request_headers_announcements(peer)
+        self._start_headers(peer, now_us)
+        self.announcements.announce(peer)
+        self.download.check_patience(peer, now_us)
+        if not peer.leaving:
+            self._check_headers_patience(peer, now_us)
+        if peer.leaving or not can_serve_blocks(peer):
+            return
+        if (self._may_sync_from(peer) and not is_limited(peer)) or not self._manager.initial_download:
+            self.download.request_more(peer, now_us)
+
+    def _may_sync_from(self, peer: Peer) -> bool:
+        """Whether blocks are fetched from the peer in initial download: rather from peers that we chose."""
+        if is_preferred(peer):
+            return True
+        if not can_serve_blocks(peer) or peer.connection_type is ConnectionType.ADDR_FETCH:
+            return False
+        return not self._preferred() or not len(self.requests)
+
+    def _preferred(self) -> list[Peer]:
+        return [each for each in self._peers.peers.values() if each.fully_connected and is_preferred(each)]
+
+    def _syncing(self) -> list[Peer]:
+        return [each for each in self._peers.peers.values() if each.state(SyncState).sync_started]
+
+    def _start_headers(self, peer: Peer, now_us: int) -> None:
+        state = peer.state(SyncState)
+        if state.sync_started or not can_serve_blocks(peer) or self._manager.state.importing:
+            return
+        recent = self.headers.best_header().time > self._context.clock.now() - RECENT_S
+        if recent or (not self._syncing() and self._may_sync_from(peer)):
+            self.headers.start(peer, now_us)
+
+    def _check_headers_patience(self, peer: Peer, now_us: int) -> None:
+        """Leave the only peer that we sync headers from if it does not send them and others could."""
+        state = peer.state(SyncState)
+        if not state.sync_started or not state.headers_timeout_us:
+            return
+        if self.headers.best_header().time > self._context.clock.now() - RECENT_S:
+            state.headers_timeout_us = 0
+            return
+        others = [each for each in self._preferred() if each is not peer]
+        if now_us <= state.headers_timeout_us or len(self._syncing()) != 1 or not others:
+            return
+        if peer.may(Permission.NO_BAN):
+            logger.info("Timeout downloading headers from noban peer, not %s", peer.disconnecting)
+            state.sync_started = False
+            state.headers_timeout_us = 0
+            return
+        logger.info("Timeout downloading headers, %s", peer.disconnecting)
+        peer.disconnect()

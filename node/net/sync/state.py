@@ -1,0 +1,59 @@
+"""What synchronisation knows of a peer.
+
+Owns: the values. Never: deciding.
+"""
+
+from dataclasses import dataclass, field
+
+from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.net.peer import ConnectionType, Peer
+from clarion.node.net.permissions import Permission
+from clarion.node.net.protocol import ServiceFlags
+from clarion.node.primitives.ids import BlockHash
+
+
+@dataclass(slots=True)
+class SyncState:
+    """One peer's chain as far as we know it, and what we ask of it. Times are in microseconds, 0 for never."""
+
+    best_known: BlockIndexEntry | None = None
+    """The block with most work that the peer is known to have."""
+    last_unknown: BlockHash | None = None
+    """A block that it announced and whose header we don't have."""
+    last_common: BlockIndexEntry | None = None
+    """The last block up to which we have everything that the peer has."""
+    best_header_sent: BlockIndexEntry | None = None
+    in_flight: dict[BlockHash, BlockIndexEntry] = field(default_factory=dict)
+    """Blocks that were asked for, in the order of asking."""
+    downloading_since_us: int = 0
+    stalling_since_us: int = 0
+    sync_started: bool = False
+    headers_timeout_us: int = 0
+    last_getheaders_us: int = 0
+    prefers_headers: bool = False
+    sendheaders_sent: bool = False
+    to_announce: list[BlockHash] = field(default_factory=list)
+    """New blocks of the active chain that the peer has not been told of."""
+    continuation: BlockHash | None = None
+    """When the peer asks for this block, it is told of our tip: it is working through a long `inv`."""
+
+
+def is_preferred(peer: Peer) -> bool:
+    """Whether blocks are rather fetched from this peer than from others: we chose it, or trust it."""
+    trusted = not peer.is_inbound or peer.may(Permission.NO_BAN)
+    return trusted and peer.connection_type is not ConnectionType.ADDR_FETCH and can_serve_blocks(peer)
+
+
+def can_serve_blocks(peer: Peer) -> bool:
+    """Whether the peer has blocks at all, if only the last ones."""
+    return bool(peer.services & (ServiceFlags.NETWORK | ServiceFlags.NETWORK_LIMITED))
+
+
+def is_limited(peer: Peer) -> bool:
+    """Whether the peer has only the last blocks (BIP159)."""
+    return not peer.services & ServiceFlags.NETWORK and bool(peer.services & ServiceFlags.NETWORK_LIMITED)
+
+
+def can_serve_witnesses(peer: Peer) -> bool:
+    """Whether the peer's blocks come with witnesses."""
+    return bool(peer.services & ServiceFlags.WITNESS)

@@ -1,0 +1,128 @@
+"""Headers and blocks between a node and a peer by hand, without sockets."""
+
+import pytest
+
+from clarion.node.net.messages.blocks import BlockMessage, GetBlocks, GetHeaders, Headers
+from clarion.node.net.messages.inventory import GetData, Inv, InvMessage
+from clarion.node.net.messages.message import SendHeaders
+from clarion.node.net.peer_manager import PeerManager
+from clarion.node.net.protocol import InvType
+from clarion.node.net.sync.block_sync import BlockSync
+from clarion.node.net.sync.state import SyncState
+from clarion.node.primitives.block import Block, BlockHeader
+from clarion.node.primitives.ids import BlockHash
+from helpers.api_stack import ApiStack
+from helpers.chain_builder import genesis, make_chain
+from helpers.wire_peer import WirePeer
+
+
+def chain_of(count: int) -> list[Block]:
+    return [built.block for built in make_chain(genesis(), count) if built.block is not None]
+
+
+@pytest.fixture
+def wire(sync: BlockSync, peers: PeerManager) -> WirePeer:
+    """Return a peer that has come through the handshake with a node at genesis."""
+    wire = WirePeer(peers)
+    wire.shake_hands()
+    return wire
+
+
+def headers_of(blocks: list[Block]) -> Headers:
+    return Headers(tuple(block.header for block in blocks))
+
+
+def tick(stack: ApiStack, peers: PeerManager) -> None:
+    peers.tick(stack.network.context.clock.now_us())
+
+
+def test_headers_then_blocks(stack: ApiStack, peers: PeerManager, wire: WirePeer) -> None:
+    blocks = chain_of(3)
+    wire.say(headers_of(blocks))
+    tick(stack, peers)
+    requests = [message for message in wire.sent() if isinstance(message, GetData)]
+    assert [item.hash for request in requests for item in request.items] == [block.hash for block in blocks]
+    wire.say(*[BlockMessage(block) for block in blocks])
+    assert stack.result("getbestblockhash") == blocks[-1].hash[::-1].hex()
+    assert not wire.peer.state(SyncState).in_flight
+
+
+def test_a_header_that_does_not_connect_is_asked_about(stack: ApiStack, peers: PeerManager, wire: WirePeer) -> None:
+    blocks = chain_of(3)
+    tick(stack, peers)
+    wire.sent()
+    wire.peer.state(SyncState).last_getheaders_us = 0
+    wire.say(headers_of(blocks[2:]))
+    (request,) = wire.sent()
+    assert isinstance(request, GetHeaders)
+    assert request.locator == (genesis().hash,)
+    assert wire.peer.state(SyncState).last_unknown == blocks[2].hash
+
+
+def test_our_chain_for_a_peer(stack: ApiStack, wire: WirePeer) -> None:
+    stack.result("generatetodescriptor", 5, "raw(51)")
+    hashes = [bytes.fromhex(stack.result("getblockhash", height))[::-1] for height in range(6)]
+    wire.sent()
+    wire.say(GetHeaders((BlockHash(hashes[2]),)), GetBlocks((BlockHash(bytes(32)), BlockHash(hashes[3]))))
+    headers, inventory = wire.sent()
+    assert isinstance(headers, Headers)
+    assert [header.hash for header in headers.headers] == hashes[3:]
+    assert inventory == InvMessage(tuple(Inv(InvType.BLOCK, each) for each in hashes[4:]))
+    wire.say(GetData((Inv(InvType.WITNESS_BLOCK, hashes[5]), Inv(InvType.BLOCK, bytes(32)))))
+    (block,) = wire.sent()
+    assert isinstance(block, BlockMessage)
+    assert block.block.hash == hashes[5]
+
+
+def test_new_blocks_are_announced_as_the_peer_wants(stack: ApiStack, sync: BlockSync, wire: WirePeer) -> None:
+    stack.result("generatetodescriptor", 1, "raw(51)")
+    wire.say(GetHeaders((genesis().hash,)))
+    wire.sent()
+    first = bytes.fromhex(stack.result("generatetodescriptor", 1, "raw(51)")[0])[::-1]
+    sync.tip_moved()
+    assert InvMessage((Inv(InvType.BLOCK, first),)) in wire.sent()
+    wire.say(SendHeaders(), GetHeaders((genesis().hash,)))
+    wire.sent()
+    second = bytes.fromhex(stack.result("generatetodescriptor", 1, "raw(51)")[0])[::-1]
+    sync.tip_moved()
+    told = [header.hash for message in wire.sent() if isinstance(message, Headers) for header in message.headers]
+    assert told == [second]
+
+
+def bad_work() -> Headers:
+    header = chain_of(1)[0].header
+    return Headers((BlockHeader(header.version, header.prev_hash, header.merkle_root, header.time, 0x1D00FFFF, 0),))
+
+
+def gap() -> Headers:
+    blocks = chain_of(3)
+    return headers_of([blocks[0], blocks[2]])
+
+
+@pytest.mark.parametrize("message", [bad_work(), gap()], ids=["work", "gap"])
+def test_headers_that_are_misbehaviour(wire: WirePeer, message: Headers) -> None:
+    wire.say(message)
+    assert wire.closed
+
+
+def test_too_much_at_a_time(wire: WirePeer) -> None:
+    wire.say_raw([("headers", b"\xfd\xd1\x07")])
+    assert wire.closed
+
+
+def test_a_locator_that_is_too_long(wire: WirePeer) -> None:
+    wire.say(GetHeaders((BlockHash(bytes(32)),) * 101))
+    assert not wire.closed
+    wire.say(GetBlocks((BlockHash(bytes(32)),) * 102))
+    assert wire.closed
+
+
+def test_an_invalid_block_is_the_senders_fault(stack: ApiStack, wire: WirePeer) -> None:
+    block = chain_of(1)[0]
+    tx = block.txs[0]
+    tx.outputs[0].value += 1
+    header = block.header
+    forged = Block(header, [type(tx)(tx.version, tx.inputs, tx.outputs, tx.lock_time)])
+    wire.say(BlockMessage(forged))
+    assert wire.closed
+    assert stack.result("getblockcount") == 0
