@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -32,6 +32,8 @@ class _Worker:
     process: SpawnProcess
     pipe: "Connection[Any, Any]"
     levels: Mapping[str, int]
+    reading: threading.Lock = field(default_factory=threading.Lock)
+    """While the workers are stopped, the thread that watches them may still be reading what they say."""
 
     def tell_levels(self, levels: Mapping[str, int]) -> None:
         """Pass on what `logging` changed."""
@@ -46,7 +48,7 @@ class _Worker:
 
     def log(self) -> None:
         """Write the lines that wait in the pipe into the node's log."""
-        with contextlib.suppress(EOFError, OSError):
+        with contextlib.suppress(EOFError, OSError), self.reading:
             while self.pipe.poll():
                 _, name, level, text = self.pipe.recv()
                 logging.getLogger(name).log(level, "%s", text)
