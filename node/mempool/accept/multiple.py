@@ -5,6 +5,7 @@ trying together (see `package`). Used on the chain thread.
 """
 
 import logging
+from collections.abc import Sequence
 
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.mempool.accept.args import AcceptArgs
@@ -77,10 +78,9 @@ class _Multiple:
         if pool.options.require_standard:
             self._check_dust_is_spent()
         with Unlocked(pool.lock):
-            for ws in self._members:
-                self._check_scripts(ws)
+            self._check_scripts()
         replaced = [] if self._args.test_accept else self._enter()
-        return self._results(replaced)
+        return self._results(self._members, replaced)
 
     def _pre_check(self, ws: Workspace) -> None:
         scene, args = self._scene, self._args
@@ -126,11 +126,16 @@ class _Multiple:
             error = TxRejected(TxRejection.TX_MEMPOOL_POLICY, MISSING_EPHEMERAL_SPENDS, fault.debug)
             raise member_failed(fault.wtxid, refused(error), "unspent-dust")
 
-    def _check_scripts(self, ws: Workspace) -> None:
-        try:
-            run_scripts(self._scene.scripts, ScriptJob(ws.tx, ws.spent, 0), self._scene.block_flags)
-        except TxRejected as error:
-            raise member_failed(ws.tx.wtxid, refused(error)) from None
+    def _check_scripts(self) -> None:
+        for number, ws in enumerate(self._members):
+            try:
+                run_scripts(self._scene.scripts, ScriptJob(ws.tx, ws.spent, 0), self._scene.block_flags)
+            except TxRejected as error:
+                failed = member_failed(ws.tx.wtxid, refused(error))
+                if self._args.test_accept:
+                    # What stands before it has passed; nothing else could keep it out.
+                    failed.results |= self._results(self._members[:number], [])
+                raise failed from None
 
     def _enter(self) -> list[Transaction]:
         replaced = enter(self._sub)
@@ -138,9 +143,9 @@ class _Multiple:
             tell(self._scene, ws, in_package=self._args.package_submission)
         return replaced
 
-    def _results(self, replaced: list[Transaction]) -> _Results:
+    def _results(self, members: Sequence[Workspace], replaced: list[Transaction]) -> _Results:
         results: _Results = {}
-        for ws in self._members:
+        for ws in members:
             if self._args.package_feerates:
                 result = accepted(ws, replaced, feerate=self._sub.feerate, wtxids=self._wtxids)
             else:

@@ -205,3 +205,14 @@ def test_truc_in_a_package(world: Accepting) -> None:
     assert told.error is not None
     assert told.error.reject_reason == "TRUC-violation"
     assert told.error.debug.startswith("non-version=3 tx")
+
+
+def test_members_before_a_failed_script_are_told_to_pass_a_test(world: Accepting) -> None:
+    parent = world.spend(world.coin())
+    bad = world.spend(out(parent), witness=(b"\x52",))
+    last = world.spend(out(bad))
+    told = world.acceptor.accept_package([parent, bad, last], test=True)
+    assert str(told.error) == "transaction failed"
+    assert told.results[parent.wtxid].valid
+    assert told.results[bad.wtxid].error is not None
+    assert last.wtxid not in told.results
