@@ -30,6 +30,9 @@ def load_player() -> Any:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    # Our figure for the mempool's memory follows the reference's own structures: it must be equal.
+    for answer in ("getmempoolinfo", "mempool"):
+        module.VOLATILE[answer].discard("usage")
     return module
 
 

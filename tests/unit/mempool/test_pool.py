@@ -1,5 +1,6 @@
 """The pool: what each addition and removal does to its indexes, its sums and its numbers."""
 
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from clarion.node.mempool.changes import RemovalReason
 from clarion.node.mempool.feerate import FeeRate
 from clarion.node.mempool.options import MempoolOptions
+from clarion.node.primitives.transaction import Transaction
 from helpers.pool import START, PoolFixture, make_tx, output
 
 
@@ -127,3 +129,19 @@ def test_entries_sort_and_sum_as_they_would_be_mined(fixture: PoolFixture) -> No
     assert [entry.tx for entry in fixture.pool.sorted_entries()] == [high, low]
     points = [(point.fee, point.size) for point in fixture.pool.feerate_diagram()]
     assert points == [(0, 0), (200, high.weight), (300, high.weight + low.weight)]
+
+
+def test_an_entry_takes_little_memory_beside_its_transaction() -> None:
+    fixture = PoolFixture()
+    fixture.pool.observers.clear()
+    txs = [Transaction.parse(make_tx(outputs=2).raw) for _ in range(1000)]
+    tracemalloc.start()
+    try:
+        for number, tx in enumerate(txs):
+            fixture.add(tx, 1000 + number, age_s=number)
+        fixture.pool.limit_size()
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(fixture.pool) == len(txs)
+    assert taken / len(txs) < 1000
