@@ -5,6 +5,8 @@ Owns: the values. Never: reading them from a command line.
 
 from dataclasses import dataclass
 
+from clarion.node.net.permissions import Permission, Whitelisted
+
 
 @dataclass(frozen=True, slots=True)
 class NetOptions:
@@ -24,6 +26,9 @@ class NetOptions:
     timeout_ms: int = 5_000
     peer_timeout_s: int = 60
     blocks_only: bool = False
+    whitelist: tuple[Whitelisted, ...] = ()
+    implied_permissions: Permission = Permission.NO_BAN | Permission.MEMPOOL | Permission.RELAY
+    """What peers may do for whom the whitelist names no permission."""
     max_send_buffer: int = 1_000_000
     max_receive_buffer: int = 5_000_000
     log_ips: bool = False

@@ -22,6 +22,7 @@ from clarion.node.net.handshake import TIMEOUT_INTERVAL_US, Handshake
 from clarion.node.net.inventory import Inventory
 from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.peer_manager import PeerManager
+from clarion.node.net.permissions import Permission, granted
 from clarion.node.net.protocol import ServiceFlags
 from clarion.node.net.sync.block_sync import BlockSync
 from clarion.node.net.transport.transport import Transport
@@ -248,10 +249,19 @@ class NetService:
             transport,
             name=name,
             bound_to=bound_to,
+            permissions=self._permissions(endpoint, connection_type),
             our_services=self.local_services,
             connected_at=self.context.clock.now(),
             log_ips=self.context.options.log_ips,
         )
+
+    def _permissions(self, endpoint: Endpoint, connection_type: ConnectionType) -> Permission:
+        """Return what the whitelist grants: to peers that connect, and to those that the operator connects to."""
+        options = self.context.options
+        inbound = connection_type is ConnectionType.INBOUND
+        manual = connection_type is ConnectionType.MANUAL
+        entries = [each for each in options.whitelist if (inbound and each.inbound) or (manual and each.outbound)]
+        return granted(Permission.NONE, endpoint.address, entries, options.implied_permissions)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: Peer) -> None:
         sock = writer.get_extra_info("socket")

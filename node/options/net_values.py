@@ -6,6 +6,7 @@ Owns: how they act on each other. Never: what the network does with them.
 from collections.abc import Sequence
 
 from clarion.node.net.options import NetOptions
+from clarion.node.net.permissions import Permission, parse_whitelist
 from clarion.node.net.user_agent import user_agent
 from clarion.node.options.reader import OptionReader
 from clarion.node.options.settings import Value
@@ -30,6 +31,8 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
         timeout_ms=read.number("timeout", 5_000) if read.number("timeout", 5_000) > 0 else 5_000,
         peer_timeout_s=read.number("peertimeout", 60, 1),
         blocks_only=read.flag("blocksonly", False),
+        whitelist=tuple(map(parse_whitelist, read.texts("whitelist"))),
+        implied_permissions=_implied_permissions(read),
         max_send_buffer=1_000 * read.number("maxsendbuffer", 1_000),
         max_receive_buffer=1_000 * read.number("maxreceivebuffer", 5_000),
         log_ips=read.flag("logips", False),
@@ -43,3 +46,13 @@ def _connect(read: OptionReader) -> tuple[str, ...] | None:
         return None
     names = read.texts("connect")
     return () if names in ((), ("0",)) else names
+
+
+def _implied_permissions(read: OptionReader) -> Permission:
+    """Return what whitelisted peers may do for whom no permission is named."""
+    permissions = Permission.NO_BAN | Permission.MEMPOOL
+    if read.flag("whitelistforcerelay", False):
+        permissions |= Permission.FORCE_RELAY
+    if read.flag("whitelistrelay", not read.flag("blocksonly", False)):
+        permissions |= Permission.RELAY
+    return permissions

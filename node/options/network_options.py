@@ -108,7 +108,7 @@ CONNECTION = [
     _later("txreconciliation", _FLAG, _CONN, "Reconcile transactions (BIP330)", "0", debug_only=True),
     Option("v2transport", _FLAG, _CONN, "Encrypted transport (BIP324)", "1"),
     _later("whitebind", _TEXT, _CONN, "Listen and give permissions", "", "=<[permissions@]addr>", multiple=True),
-    _later("whitelist", _TEXT, _CONN, "Give permissions to addresses", "", "=<[permissions@]network>", multiple=True),
+    Option("whitelist", _TEXT, _CONN, "Give permissions to addresses", "", "=<[permissions@]network>", multiple=True),
 ]
 
 MEMPOOL = [
@@ -143,8 +143,8 @@ RELAY = [
     Option("minrelaytxfee", _AMOUNT, _RELAY, "Least fee rate, BTC/kvB", "0.000001", "=<amt>"),
     Option("permitbaremultisig", _FLAG, _RELAY, "Relay bare multisig outputs", "1"),
     _later("privatebroadcast", _FLAG, _RELAY, "Send own transactions over Tor or I2P only", "0"),
-    _later("whitelistforcerelay", _FLAG, _RELAY, "Whitelisted peers may force relay", "0"),
-    _later("whitelistrelay", _FLAG, _RELAY, "Whitelisted peers may relay", "1"),
+    Option("whitelistforcerelay", _FLAG, _RELAY, "Whitelisted peers may force relay", "0"),
+    Option("whitelistrelay", _FLAG, _RELAY, "Whitelisted peers may relay", "1 without -blocksonly"),
 ]
 
 MINING = [
