@@ -47,6 +47,10 @@ class StoredPoolTarget(Protocol):
         """Add to the fee that a transaction counts with."""
         ...
 
+    def add_unbroadcast(self, txids: Sequence[Txid]) -> None:
+        """Note that peers must hear of those of these transactions that are in the pool."""
+        ...
+
 
 class StoredTransaction(NamedTuple):
     """A transaction with the time at which it came (Unix seconds) and its fee delta in satoshis."""
@@ -252,9 +256,7 @@ class _Import:
             for txid, delta in deltas.items():
                 self._service.prioritise(txid, delta)
         waiting = unbroadcast if self._options.apply_unbroadcast_set else []
-        with self._service.pool.lock:
-            for txid in waiting:
-                self._service.pool.add_unbroadcast(txid)
+        self._service.add_unbroadcast(waiting)
         logger.info(
             "Imported mempool transactions from file: %s, %d waiting for initial broadcast",
             ", ".join(f"{count} {name}" for name, count in self._counts.items()),

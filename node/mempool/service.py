@@ -57,6 +57,10 @@ class MempoolService:
         """Add to the fee that a transaction counts with, here or not."""
         self.chain.submit(self._prioritise, txid, delta_sat).result()
 
+    def add_unbroadcast(self, txids: Sequence[Txid]) -> None:
+        """Note that peers must hear of those of these transactions that are in the pool."""
+        self.chain.submit(self._add_unbroadcast, txids).result()
+
     # --- the stored pool --------------------------------------------------------------------------------------------
 
     def load(self, interrupted: Callable[[], bool]) -> None:
@@ -94,6 +98,11 @@ class MempoolService:
     def _prioritise(self, txid: Txid, delta_sat: int) -> None:
         with self.pool.lock:
             self.pool.prioritise(txid, delta_sat)
+
+    def _add_unbroadcast(self, txids: Sequence[Txid]) -> None:
+        with self.pool.lock:
+            for txid in txids:
+                self.pool.add_unbroadcast(txid)
 
     def _readmit(self, tx: Transaction) -> bool:
         return self.acceptor.accept_now(tx, accept_time=self.pool.clock.now(), bypass_limits=True).valid

@@ -1,6 +1,7 @@
 """mempool.dat: both versions of the reference's format, and what becomes of damaged files."""
 
 import io
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +44,7 @@ class Target:
     def __init__(self, pool: Mempool) -> None:
         self.pool = pool
         self.offered: list[tuple[Transaction, int]] = []
+        self.unbroadcast: Sequence[Txid] = []
 
     def accept_stored(self, tx: Transaction, time: int) -> bool:
         self.offered.append((tx, time))
@@ -50,6 +52,9 @@ class Target:
 
     def prioritise(self, txid: Txid, delta_sat: int) -> None:
         self.pool.prioritise(txid, delta_sat)
+
+    def add_unbroadcast(self, txids: Sequence[Txid]) -> None:
+        self.unbroadcast = txids
 
 
 def load(path: Path, options: ImportOptions | None = None) -> tuple[bool, Target]:
@@ -93,6 +98,7 @@ def test_a_stored_pool_is_taken_in_but_for_what_has_expired(tmp_path: Path) -> N
     assert done
     assert [(tx.txid, time) for tx, time in target.offered] == [(child.txid, START - 999)]
     assert target.pool.deltas == {child.txid: -300, ABSENT: 2**40}
+    assert target.unbroadcast == [child.txid]
 
 
 def test_an_import_takes_over_only_what_it_was_told_to(tmp_path: Path) -> None:
@@ -102,7 +108,7 @@ def test_an_import_takes_over_only_what_it_was_told_to(tmp_path: Path) -> None:
     assert done
     assert [time for _, time in target.offered] == [START, START]
     assert not target.pool.deltas
-    assert not target.pool.unbroadcast
+    assert target.unbroadcast == []
 
 
 def test_what_stands_before_a_cut_is_taken_in(tmp_path: Path) -> None:
