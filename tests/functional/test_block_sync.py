@@ -23,8 +23,8 @@ def same_tip(*nodes: Node) -> bool:
     return len({node.rpc("getbestblockhash") for node in nodes}) == 1
 
 
-def mine(node: Node, count: int) -> list[str]:
-    hashes: list[str] = node.rpc("generatetodescriptor", count, "raw(51)")
+def mine(node: Node, count: int, script: str = "51") -> list[str]:
+    hashes: list[str] = node.rpc("generatetodescriptor", count, f"raw({script})")
     return hashes
 
 
@@ -55,7 +55,8 @@ def test_a_partition_heals_into_a_reorganisation(tmp_path: Path) -> None:
         wait_for(lambda: same_tip(first, second))
         second.rpc("disconnectnode", address)
         wait_for(lambda: first.rpc("getconnectioncount") == 0)
-        lost, won = mine(first, 3), mine(second, 5)
+        # Other scripts: in the same second both would find the same blocks.
+        lost, won = mine(first, 3, "52"), mine(second, 5, "53")
         assert not same_tip(first, second)
         second.rpc("addnode", address, "onetry")
         wait_for(lambda: same_tip(first, second))
