@@ -3,9 +3,10 @@
 Owns: the values. Never: reading them from a command line.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from clarion.node.net.permissions import Permission, Whitelisted
+from clarion.node.net.address import Endpoint
+from clarion.node.net.permissions import Whitelist
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +16,10 @@ class NetOptions:
     listen: bool = True
     port: int | None = None
     """None: the network's own."""
-    bind: tuple[str, ...] = ()
-    """Empty: every address of the machine."""
+    binds: tuple[Endpoint, ...] = ()
+    """Without these, `onion_binds` and those of the whitelist: every address of the machine. Port 0: the usual one."""
+    onion_binds: tuple[Endpoint, ...] = ()
+    whitelist: Whitelist = field(default_factory=Whitelist)
     connect: tuple[str, ...] | None = None
     """Only these; an empty tuple: nobody (`-noconnect`)."""
     add_node: tuple[str, ...] = ()
@@ -26,9 +29,6 @@ class NetOptions:
     timeout_ms: int = 5_000
     peer_timeout_s: int = 60
     blocks_only: bool = False
-    whitelist: tuple[Whitelisted, ...] = ()
-    implied_permissions: Permission = Permission.NO_BAN | Permission.MEMPOOL | Permission.RELAY
-    """What peers may do for whom the whitelist names no permission."""
     max_send_buffer: int = 1_000_000
     max_receive_buffer: int = 5_000_000
     log_ips: bool = False

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntFlag
 
 from clarion.node.errors import ConfigError
-from clarion.node.net.address import NetAddress
+from clarion.node.net.address import Endpoint, NetAddress, parse_endpoint
 from clarion.node.net.subnet import Subnet, parse_subnet
 
 
@@ -40,48 +40,17 @@ NAMES = {
 }
 """By name, in the order in which answers list them."""
 
+_SAID = {**NAMES, "bloom": Permission.BLOOM_FILTER, "all": Permission.ALL, "": Permission.NONE}
+
 
 def permission_names(permissions: Permission) -> list[str]:
     """Return the names of all permissions that are given, as getpeerinfo lists them."""
     return [name for name, flags in NAMES.items() if permissions & flags == flags]
 
 
-_OPTION_NAMES = NAMES | {"bloom": Permission.BLOOM_FILTER, "all": Permission.ALL}
-
-
 @dataclass(frozen=True, slots=True)
-class PermissionText:
-    """What stands before and behind the `@` of an option. Without a direction it is about inbound connections."""
-
-    permissions: Permission
-    inbound: bool
-    outbound: bool
-    rest: str
-
-
-def parse_permissions(text: str) -> PermissionText:
-    """Return the parts of `permission,permission@rest`; without `@` the permissions are IMPLICIT. Raises ConfigError."""
-    names, at, rest = text.partition("@")
-    if not at:
-        return PermissionText(Permission.IMPLICIT, True, False, text)
-    permissions, inbound, outbound = Permission.NONE, False, False
-    for name in filter(None, names.split(",")):
-        if name == "in":
-            inbound = True
-        elif name == "out":
-            outbound = True
-        elif name in _OPTION_NAMES:
-            permissions |= _OPTION_NAMES[name]
-        else:
-            raise ConfigError(f"Invalid P2P permission: '{name}'")
-    if (inbound or outbound) and permissions == Permission.NONE:
-        raise ConfigError(f"Only direction was set, no permissions: '{text}'")
-    return PermissionText(permissions, inbound or not outbound, outbound, rest)
-
-
-@dataclass(frozen=True, slots=True)
-class Whitelisted:
-    """Peers of a subnet with permissions, for connections of a direction."""
+class PermittedRange:
+    """Addresses that have permissions; `inbound` and `outbound` say for which connections."""
 
     subnet: Subnet
     permissions: Permission
@@ -89,20 +58,83 @@ class Whitelisted:
     outbound: bool
 
 
-def parse_whitelist(text: str) -> Whitelisted:
-    """Return what a -whitelist says. Raises ConfigError."""
-    parts = parse_permissions(text)
-    subnet = parse_subnet(parts.rest)
+@dataclass(frozen=True, slots=True)
+class PermittedBind:
+    """An address to listen on whose peers have permissions."""
+
+    endpoint: Endpoint
+    permissions: Permission
+
+
+@dataclass(frozen=True, slots=True)
+class Whitelist:
+    """Who is trusted with more. `relay` and `force_relay` count where permissions are not named."""
+
+    ranges: tuple[PermittedRange, ...] = ()
+    binds: tuple[PermittedBind, ...] = ()
+    relay: bool = True
+    force_relay: bool = False
+
+    def inbound(self, address: NetAddress | None, given: Permission = Permission.NONE) -> Permission:
+        """Return what an inbound peer may; `given` comes with the address that it connected to.
+
+        `address` is None where it is hidden (Tor).
+        """
+        return self._permissions(address, given, [each for each in self.ranges if each.inbound])
+
+    def outbound(self, address: NetAddress | None) -> Permission:
+        """Return what a peer may that the operator had us connect to."""
+        return self._permissions(address, Permission.NONE, [each for each in self.ranges if each.outbound])
+
+    def _permissions(
+        self, address: NetAddress | None, given: Permission, ranges: Iterable[PermittedRange]
+    ) -> Permission:
+        for each in ranges:
+            if address is not None and address in each.subnet:
+                given |= each.permissions
+        if not given & Permission.IMPLICIT:
+            return given
+        given = (given & ~Permission.IMPLICIT) | Permission.MEMPOOL | Permission.NO_BAN
+        if self.force_relay:
+            given |= Permission.FORCE_RELAY
+        return given | Permission.RELAY if self.relay else given
+
+
+def parse_permitted_range(text: str) -> PermittedRange:
+    """Return what one -whitelist says. Raises ConfigError as the reference words it."""
+    permissions, directions, net = _split(text)
+    subnet = parse_subnet(net)
     if subnet is None:
-        raise ConfigError(f"Invalid netmask specified in -whitelist: '{parts.rest}'")
-    return Whitelisted(subnet, parts.permissions, parts.inbound, parts.outbound)
+        raise ConfigError(f"Invalid netmask specified in -whitelist: '{net}'")
+    return PermittedRange(subnet, permissions, "in" in directions or not directions, "out" in directions)
 
 
-def granted(
-    given: Permission, address: NetAddress | None, entries: Iterable[Whitelisted], implied: Permission
-) -> Permission:
-    """Return `given` and what `entries` grant to an address; `implied` takes the place of IMPLICIT."""
-    for entry in entries:
-        if address is not None and address in entry.subnet:
-            given |= entry.permissions
-    return given & ~Permission.IMPLICIT | implied if given & Permission.IMPLICIT else given
+def parse_permitted_bind(text: str) -> PermittedBind:
+    """Return what one -whitebind says. Raises ConfigError as the reference words it."""
+    permissions, directions, where = _split(text)
+    if "out" in directions:
+        raise ConfigError('whitebind may only be used for incoming connections ("out" was passed)')
+    endpoint = parse_endpoint(where, 0)
+    if endpoint is None:
+        raise ConfigError(f"Cannot resolve -whitebind address: '{where}'")
+    if endpoint.port == 0:
+        raise ConfigError(f"Need to specify a port with -whitebind: '{where}'")
+    return PermittedBind(endpoint, permissions)
+
+
+def _split(text: str) -> tuple[Permission, set[str], str]:
+    """Return (permissions, directions that are named, the rest) of `[permissions@]rest`. Raises ConfigError."""
+    names, at, rest = text.partition("@")
+    if not at:
+        return Permission.IMPLICIT, set(), text
+    permissions, directions = Permission.NONE, set()
+    for name in names.split(","):
+        if name in ("in", "out"):
+            directions.add(name)
+        elif name in _SAID:
+            permissions |= _SAID[name]
+        else:
+            raise ConfigError(f"Invalid P2P permission: '{name}'")
+    if directions and not permissions:
+        raise ConfigError(f"Only direction was set, no permissions: '{text}'")
+    return permissions, directions, rest

@@ -5,24 +5,22 @@ Owns: its start and stop, listening, and the way in from other threads. Never: m
 
 import asyncio
 import contextlib
-import errno
 import logging
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from clarion.node.errors import ConfigError
-from clarion.node.net.address import Endpoint, from_v1, parse_address, split_host_port
+from clarion.node.net.address import Endpoint, from_v1, parse_address
 from clarion.node.net.clock import SECOND_US
 from clarion.node.net.connection import Connection
 from clarion.node.net.connector import Connector
 from clarion.node.net.context import NetContext
 from clarion.node.net.handshake import TIMEOUT_INTERVAL_US, Handshake
 from clarion.node.net.inventory import Inventory
+from clarion.node.net.listener import Bind, Listener, binds_of
 from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.peer_manager import PeerManager
-from clarion.node.net.permissions import Permission, granted
 from clarion.node.net.protocol import ServiceFlags
 from clarion.node.net.sync.block_sync import BlockSync
 from clarion.node.net.transport.transport import Transport
@@ -32,7 +30,6 @@ from clarion.node.net.transport.v2 import V2Transport
 T = TypeVar("T")
 
 TICK_S = 0.1
-_BACKLOG = 4096
 
 logger = logging.getLogger("clarion.net")
 
@@ -47,12 +44,12 @@ class NetService:
         self.sync = BlockSync(context, self.peers)
         self.inventory = Inventory(self.peers, self.sync)
         self.connector = Connector(context, self._open)
+        self.listener = Listener(binds_of(context.options, context.params.default_port), self._accept)
         self.active = context.options.network_active
         self.connector.is_active = lambda: self.active
         self.connector.spawn = self.spawn
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="net", daemon=True)
-        self._sockets: list[socket.socket] = []
         self._stopping: asyncio.Event | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._started = threading.Event()
@@ -61,9 +58,7 @@ class NetService:
 
     def start(self) -> None:
         """Bind, and begin to take part. Raises ConfigError if an address can't be bound."""
-        options = self.context.options
-        if options.listen:
-            self._sockets = _bind_all(options.bind, options.port or self.context.params.default_port)
+        self.listener.bind()
         self._thread.start()
         self._started.wait()
 
@@ -143,14 +138,13 @@ class NetService:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
         self._listen_to_chain()
-        servers = [await asyncio.start_server(self._accept, sock=each, backlog=_BACKLOG) for each in self._sockets]
+        await self.listener.start()
         self.spawn(self._tick())
         for work in self.connector.tasks():
             self.spawn(work)
         self._started.set()
         await self._stopping.wait()
-        for server in servers:
-            server.close()
+        self.listener.close()
         for peer in list(self.peers.peers.values()):
             peer.disconnect()
         for task in list(self._tasks):
@@ -195,7 +189,7 @@ class NetService:
             detecting = peer.transport.transport_type == "detecting"
             peer.disconnect("V2 handshake timeout" if detecting else "version handshake timeout")
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, bind: Bind) -> None:
         endpoint, bound_to = _endpoint(writer, "peername"), _endpoint(writer, "sockname")
         if not self.active:
             logger.debug("connection from %s dropped: not accepting new connections", endpoint)
@@ -209,7 +203,12 @@ class NetService:
             transport = V2Transport(magic, initiating=False, peer_id=peer_id)
         else:
             transport = V1Transport(magic, peer_id)
-        await self._serve(reader, writer, self._peer(peer_id, endpoint, ConnectionType.INBOUND, transport, bound_to))
+        peer = self._peer(peer_id, endpoint, ConnectionType.INBOUND, transport, bound_to)
+        # Tor hides who it is, so the address says nothing.
+        address = None if bind.onion else endpoint.address
+        peer.permissions = self.context.options.whitelist.inbound(address, bind.permissions)
+        peer.onion_inbound = bind.onion
+        await self._serve(reader, writer, peer)
 
     async def _open(
         self,
@@ -228,9 +227,10 @@ class NetService:
             transport = V2Transport(magic, initiating=True, peer_id=peer_id)
         else:
             transport = V1Transport(magic, peer_id)
-        await self._serve(
-            reader, writer, self._peer(peer_id, endpoint, connection_type, transport, bound_to, name=name)
-        )
+        peer = self._peer(peer_id, endpoint, connection_type, transport, bound_to, name=name)
+        if peer.is_manual:
+            peer.permissions = self.context.options.whitelist.outbound(endpoint.address)
+        await self._serve(reader, writer, peer)
         return transport.should_reconnect_v1
 
     def _peer(
@@ -249,19 +249,10 @@ class NetService:
             transport,
             name=name,
             bound_to=bound_to,
-            permissions=self._permissions(endpoint, connection_type),
             our_services=self.local_services,
             connected_at=self.context.clock.now(),
             log_ips=self.context.options.log_ips,
         )
-
-    def _permissions(self, endpoint: Endpoint, connection_type: ConnectionType) -> Permission:
-        """Return what the whitelist grants: to peers that connect, and to those that the operator connects to."""
-        options = self.context.options
-        inbound = connection_type is ConnectionType.INBOUND
-        manual = connection_type is ConnectionType.MANUAL
-        entries = [each for each in options.whitelist if (inbound and each.inbound) or (manual and each.outbound)]
-        return granted(Permission.NONE, endpoint.address, entries, options.implied_permissions)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: Peer) -> None:
         sock = writer.get_extra_info("socket")
@@ -276,45 +267,3 @@ def _endpoint(writer: asyncio.StreamWriter, which: str) -> Endpoint:
     address = parse_address(host)
     assert address is not None, "a socket's address is one in numbers"
     return Endpoint(from_v1(address.to_v1()), port)
-
-
-def _bind_all(binds: tuple[str, ...], port: int) -> list[socket.socket]:
-    """Return listening sockets. Raises ConfigError naming the address."""
-    if binds:
-        return [_bind(text.split("=", 1)[0], port) for text in binds]
-    sockets = []
-    errors = []
-    for host in ("[::]", "0.0.0.0"):
-        try:
-            sockets.append(_bind(host, port))
-        except ConfigError as error:
-            errors.append(error)
-    if not sockets:
-        raise errors[-1]
-    return sockets
-
-
-def _bind(text: str, default_port: int) -> socket.socket:
-    parts = split_host_port(text, default_port)
-    address = parse_address(parts[0]) if parts is not None else None
-    if parts is None or address is None:
-        raise ConfigError(f"Cannot resolve -bind address: '{text}'")
-    family = socket.AF_INET6 if ":" in parts[0] else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        sock.bind(parts)
-    except OSError as error:
-        sock.close()
-        where = f"[{parts[0]}]:{parts[1]}" if family == socket.AF_INET6 else f"{parts[0]}:{parts[1]}"
-        if error.errno == errno.EADDRINUSE:
-            raise ConfigError(
-                f"Unable to bind to {where} on this computer. Clarion is probably already running."
-            ) from None
-        raise ConfigError(
-            f"Unable to bind to {where} on this computer (bind returned error {error.strerror})"
-        ) from None
-    sock.setblocking(False)
-    return sock

@@ -1,73 +1,68 @@
-"""Subnets: a range of addresses of one network.
+"""Ranges of addresses: what bans and permissions are given to.
 
-Owns: their text forms and which addresses they hold. Never: what is done with them.
-Source: Bitcoin Core's CSubNet (netaddress.cpp) and LookupSubNet (netbase.cpp).
+Owns: their forms in text and what they contain. Never: what is done with their members.
+Source: Bitcoin Core's CSubNet and LookupSubNet.
 """
 
 from dataclasses import dataclass
 
 from clarion.node.net.address import NetAddress, Network, parse_address
 
-_BITS = {Network.IPV4: 32, Network.IPV6: 128}
-_SINGLE = frozenset((Network.ONION, Network.I2P, Network.CJDNS))
-"""Networks whose addresses are keys: a subnet is one of them."""
+_IP = (Network.IPV4, Network.IPV6)
 
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
-    """The addresses that begin with the first `prefix` bits of `base`, whose other bits are 0."""
+    """All addresses that share their first `bits` bits; a single one on networks that are not IP."""
 
-    base: NetAddress
-    prefix: int
+    network: NetAddress
+    bits: int
 
     def __contains__(self, address: NetAddress) -> bool:
-        base = self.base
-        if address.network is not base.network:
+        """Whether an address is in the range; one that can't be anybody's never is."""
+        if not address.is_valid or address.network is not self.network.network:
             return False
-        if base.network in _SINGLE:
-            return address.raw == base.raw
-        return _masked(address, self.prefix).raw == base.raw
+        return _masked(address.raw, self.bits) == self.network.raw
 
     def __str__(self) -> str:
-        return str(self.base) if self.base.network in _SINGLE else f"{self.base}/{self.prefix}"
+        return f"{self.network}/{self.bits}" if self.network.network in _IP else str(self.network)
+
+    def sort_key(self) -> tuple[tuple[int, bytes], int]:
+        """Return the reference's order of ranges."""
+        return self.network.sort_key(), self.bits
 
 
-def single(address: NetAddress) -> Subnet | None:
-    """Return the subnet of one address, None for an address that is in no real network."""
-    if address.network in _SINGLE:
-        return Subnet(address, 8 * len(address.raw))
-    bits = _BITS.get(address.network)
-    return None if bits is None else Subnet(NetAddress(address.network, address.raw), bits)
+def subnet_of(address: NetAddress, bits: int | None = None) -> Subnet:
+    """Return the range of an address alone, or that of its first `bits` bits."""
+    width = 8 * len(address.raw) if bits is None else bits
+    return Subnet(NetAddress(address.network, _masked(address.raw, width)), width)
 
 
 def parse_subnet(text: str) -> Subnet | None:
-    """Return the subnet of `address`, `address/bits` or `address/netmask`; None for anything else."""
-    host, slash, mask = text.rpartition("/")
-    address = parse_address(host if slash else text)
-    if address is None:
+    """Return the range that `address`, `address/bits` or `address/netmask` says, None for anything else."""
+    host, slash, mask = text.rpartition("/") if "/" in text else (text, "", "")
+    address = parse_address(host.removeprefix("[").removesuffix("]"))
+    if address is None or address.network is Network.INTERNAL:
         return None
     if not slash:
-        return single(address)
-    bits = _BITS.get(address.network)
-    prefix = _prefix(mask, address)
-    if bits is None or prefix is None or prefix > bits:
+        return subnet_of(address)
+    bits = _mask_bits(mask, address)
+    return None if bits is None or address.network not in _IP else subnet_of(address, bits)
+
+
+def _masked(raw: bytes, bits: int) -> bytes:
+    width = 8 * len(raw)
+    return (int.from_bytes(raw, "big") >> (width - bits) << (width - bits)).to_bytes(len(raw), "big")
+
+
+def _mask_bits(text: str, address: NetAddress) -> int | None:
+    """Return how many bits a number or a netmask in the address's own network keeps, None if it is no mask."""
+    width = 8 * len(address.raw)
+    if text.isascii() and text.isdigit():
+        return int(text) if int(text) <= width else None
+    mask = parse_address(text)
+    if mask is None or mask.network is not address.network:
         return None
-    return Subnet(_masked(address, prefix), prefix)
-
-
-def _prefix(mask: str, address: NetAddress) -> int | None:
-    """Return how many bits a mask fixes; None unless it is a number or ones followed by zeros."""
-    if mask.isascii() and mask.isdigit() and int(mask) <= 0xFF:
-        return int(mask)
-    netmask = parse_address(mask)
-    if netmask is None or netmask.network is not address.network:
-        return None
-    bits = "".join([f"{byte:08b}" for byte in netmask.raw])
-    prefix = len(bits.rstrip("0"))
-    return prefix if "0" not in bits[:prefix] else None
-
-
-def _masked(address: NetAddress, prefix: int) -> NetAddress:
-    free = 8 * len(address.raw) - prefix
-    value = int.from_bytes(address.raw, "big") >> free << free
-    return NetAddress(address.network, value.to_bytes(len(address.raw), "big"))
+    value = int.from_bytes(mask.raw, "big")
+    bits = value.bit_count()
+    return bits if value == (1 << width) - (1 << (width - bits)) else None

@@ -5,34 +5,48 @@ Owns: how they act on each other. Never: what the network does with them.
 
 from collections.abc import Sequence
 
+from clarion.node.errors import ConfigError
+from clarion.node.net.address import Endpoint, parse_endpoint, split_host_port
 from clarion.node.net.options import NetOptions
-from clarion.node.net.permissions import Permission, parse_whitelist
+from clarion.node.net.permissions import Whitelist, parse_permitted_bind, parse_permitted_range
 from clarion.node.net.user_agent import user_agent
 from clarion.node.options.reader import OptionReader
 from clarion.node.options.settings import Value
 from clarion.node.options.values import check_port
 
+_WITH_PORTS = {"i2psam": False, "onion": False, "proxy": True, "bind": True, "torcontrol": False, "whitebind": False}
+"""Options that name a port, and whether something may follow behind `=`."""
+
 
 def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptions:
     """Return what was said about the network; `ua_comments` become part of the user agent. Raises ConfigError."""
     connect = _connect(read)
-    bind = read.texts("bind")
-    listen = read.flag("listen", bool(bind) or (connect is None and not read.texts("proxy")))
+    max_connections = read.number("maxconnections", 125)
+    _check_ports(read)
+    binds, onion_binds = _binds(read)
+    whitelist = _whitelist(read)
+    asked_to_listen = bool(read.texts("bind") or read.texts("whitebind"))
+    alone = connect is not None or max_connections <= 0
+    listen = read.flag("listen", asked_to_listen or not (alone or _has_proxy(read)))
+    if not listen and asked_to_listen:
+        raise ConfigError("Cannot set -bind or -whitebind together with -listen=0")
+    if not listen and read.flag("listenonion", False):
+        raise ConfigError("Cannot set -listen=0 together with -listenonion=1")
     port: Value | None = read.settings.get("port")
     return NetOptions(
         listen=listen,
         port=None if port is None else check_port("port", read.text("port")),
-        bind=bind,
+        binds=binds,
+        onion_binds=onion_binds,
+        whitelist=whitelist,
         connect=connect,
         add_node=read.texts("addnode"),
-        max_connections=max(0, read.number("maxconnections", 125)),
+        max_connections=max(0, max_connections),
         network_active=read.flag("networkactive", True),
         v2_transport=read.flag("v2transport", True),
         timeout_ms=read.number("timeout", 5_000) if read.number("timeout", 5_000) > 0 else 5_000,
         peer_timeout_s=read.number("peertimeout", 60, 1),
         blocks_only=read.flag("blocksonly", False),
-        whitelist=tuple(map(parse_whitelist, read.texts("whitelist"))),
-        implied_permissions=_implied_permissions(read),
         max_send_buffer=1_000 * read.number("maxsendbuffer", 1_000),
         max_receive_buffer=1_000 * read.number("maxreceivebuffer", 5_000),
         log_ips=read.flag("logips", False),
@@ -48,11 +62,36 @@ def _connect(read: OptionReader) -> tuple[str, ...] | None:
     return () if names in ((), ("0",)) else names
 
 
-def _implied_permissions(read: OptionReader) -> Permission:
-    """Return what whitelisted peers may do for whom no permission is named."""
-    permissions = Permission.NO_BAN | Permission.MEMPOOL
-    if read.flag("whitelistforcerelay", False):
-        permissions |= Permission.FORCE_RELAY
-    if read.flag("whitelistrelay", not read.flag("blocksonly", False)):
-        permissions |= Permission.RELAY
-    return permissions
+def _has_proxy(read: OptionReader) -> bool:
+    return any(text not in ("", "0") for text in read.texts("proxy")[-1:])
+
+
+def _check_ports(read: OptionReader) -> None:
+    """Refuse ports that are none, before anything is made of the addresses."""
+    for name, suffix in _WITH_PORTS.items():
+        for text in read.texts(name):
+            where = text.rpartition("=")[0] if suffix and "=" in text else text
+            if split_host_port(where, 1) is None and not where.startswith("unix:"):
+                raise ConfigError(f"Invalid port specified in -{name}: '{text}'")
+
+
+def _binds(read: OptionReader) -> tuple[tuple[Endpoint, ...], tuple[Endpoint, ...]]:
+    """Return where to listen, and where Tor delivers to us."""
+    plain: list[Endpoint] = []
+    onion: list[Endpoint] = []
+    for text in read.texts("bind"):
+        where, suffix, kind = text.rpartition("=")
+        endpoint = parse_endpoint(where if suffix else text, 0)
+        if endpoint is None or (suffix and kind != "onion"):
+            raise ConfigError(f"Cannot resolve -bind address: '{text}'")
+        (onion if suffix else plain).append(endpoint)
+    return tuple(plain), tuple(onion)
+
+
+def _whitelist(read: OptionReader) -> Whitelist:
+    return Whitelist(
+        ranges=tuple(map(parse_permitted_range, read.texts("whitelist"))),
+        binds=tuple(map(parse_permitted_bind, read.texts("whitebind"))),
+        relay=read.flag("whitelistrelay", not read.flag("blocksonly", False)),
+        force_relay=read.flag("whitelistforcerelay", False),
+    )

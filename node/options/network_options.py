@@ -77,7 +77,7 @@ CONNECTION = [
     Option("listen", _FLAG, _CONN, "Accept connections", "1 without -connect and -proxy"),
     _later("listenonion", _FLAG, _CONN, "Make a Tor onion service", "1"),
     _later("maxconnections", _NUM, _CONN, "Most automatic connections", "125", "=<n>"),
-    _later("maxreceivebuffer", _NUM, _CONN, "Receive buffer of a connection in kB", "5000", "=<n>"),
+    Option("maxreceivebuffer", _NUM, _CONN, "Receive buffer of a connection in kB", "5000", "=<n>"),
     Option("maxsendbuffer", _NUM, _CONN, "Send buffer of a connection in kB", "1000", "=<n>"),
     _later("maxuploadtarget", _TEXT, _CONN, "Bytes to send in a day, with a unit; 0: no limit", "0M", "=<n>"),
     _later("natpmp", _FLAG, _CONN, "Map the port by PCP or NAT-PMP", "1"),
@@ -107,7 +107,7 @@ CONNECTION = [
     _later("torpassword", _TEXT, _CONN, "Tor control password", "", "=<pass>", sensitive=True),
     _later("txreconciliation", _FLAG, _CONN, "Reconcile transactions (BIP330)", "0", debug_only=True),
     Option("v2transport", _FLAG, _CONN, "Encrypted transport (BIP324)", "1"),
-    _later("whitebind", _TEXT, _CONN, "Listen and give permissions", "", "=<[permissions@]addr>", multiple=True),
+    Option("whitebind", _TEXT, _CONN, "Listen and give permissions", "", "=<[permissions@]addr>", multiple=True),
     Option("whitelist", _TEXT, _CONN, "Give permissions to addresses", "", "=<[permissions@]network>", multiple=True),
 ]
 
@@ -144,7 +144,7 @@ RELAY = [
     Option("permitbaremultisig", _FLAG, _RELAY, "Relay bare multisig outputs", "1"),
     _later("privatebroadcast", _FLAG, _RELAY, "Send own transactions over Tor or I2P only", "0"),
     Option("whitelistforcerelay", _FLAG, _RELAY, "Whitelisted peers may force relay", "0"),
-    Option("whitelistrelay", _FLAG, _RELAY, "Whitelisted peers may relay", "1 without -blocksonly"),
+    Option("whitelistrelay", _FLAG, _RELAY, "Whitelisted peers may relay", "1"),
 ]
 
 MINING = [

@@ -1,4 +1,4 @@
-"""Permissions and subnets as options say them."""
+"""Permissions: how options name them, and who gets them."""
 
 from pathlib import Path
 
@@ -7,83 +7,83 @@ import pytest
 from clarion.node.config import load_config
 from clarion.node.errors import ConfigError
 from clarion.node.net.address import parse_address
-from clarion.node.net.options import NetOptions
-from clarion.node.net.permissions import Permission, granted, parse_permissions, parse_whitelist, permission_names
-from clarion.node.net.subnet import parse_subnet
+from clarion.node.net.permissions import (
+    Permission,
+    Whitelist,
+    parse_permitted_bind,
+    parse_permitted_range,
+    permission_names,
+)
 
-ONION = "pg6mmjiyjmcrsslvykfwnntlaru7p5svn6y2ymmju6nubxndf4pscryd.onion"
+HERE, ELSEWHERE = parse_address("127.0.0.1"), parse_address("1.2.3.4")
+
+
+def test_named_permissions_and_directions() -> None:
+    range_ = parse_permitted_range("noban,out,mempool,@127.0.0.1/8")
+    assert permission_names(range_.permissions) == ["noban", "mempool", "download"]
+    assert (range_.inbound, range_.outbound, str(range_.subnet)) == (False, True, "127.0.0.0/8")
+    assert parse_permitted_range("bloom@::1").permissions == Permission.BLOOM_FILTER
+    assert parse_permitted_range("@::1").inbound
+    assert permission_names(parse_permitted_range("all@::1").permissions) == [
+        "bloomfilter", "noban", "forcerelay", "relay", "mempool", "download", "addr",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("text", "shown", "inside", "outside"),
+    ("text", "error"),
     [
-        ("1.2.3.4", "1.2.3.4/32", "1.2.3.4", "1.2.3.5"),
-        ("1.2.3.4/8", "1.0.0.0/8", "1.255.0.1", "2.2.3.4"),
-        ("1.2.3.4/255.255.255.0", "1.2.3.0/24", "1.2.3.77", "1.2.4.77"),
-        ("1:2::/32", "1:2::/32", "1:2:3::", "1:3::"),
-        ("1::/ffff::", "1::/16", "1:2:3::", "2::"),
-        ("::/0", "::/0", "1:2:3::", "1.2.3.4"),
-        (ONION, ONION, ONION, "1.2.3.4"),
+        ("in,out@127.0.0.1", "Only direction was set, no permissions: 'in,out@127.0.0.1'"),
+        ("oopsie@127.0.0.1", "Invalid P2P permission: 'oopsie'"),
+        ("noban@127.0.0.1:230", "Invalid netmask specified in -whitelist: '127.0.0.1:230'"),
+        ("127.0.0.1/33", "Invalid netmask specified in -whitelist: '127.0.0.1/33'"),
     ],
 )
-def test_subnets(text: str, shown: str, inside: str, outside: str) -> None:
-    subnet = parse_subnet(text)
-    near, far = parse_address(inside), parse_address(outside)
-    assert subnet is not None
-    assert near is not None
-    assert far is not None
-    assert str(subnet) == shown
-    assert near in subnet
-    assert far not in subnet
-
-
-@pytest.mark.parametrize("text", ["", "1.2.3.4/33", "1.2.3.4/255.0.255.0", f"{ONION}/8", "1.2.3.4/", "1.2.3.4/::"])
-def test_what_is_no_subnet(text: str) -> None:
-    assert parse_subnet(text) is None
+def test_wrong_ranges(text: str, error: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_permitted_range(text)
+    assert str(caught.value) == error
 
 
 @pytest.mark.parametrize(
-    ("text", "names", "inbound", "outbound"),
+    ("text", "error"),
     [
-        ("noban@x", ["noban", "download"], True, False),
-        ("forcerelay,,out@x", ["forcerelay", "relay"], False, True),
-        ("in,out,addr@x", ["addr"], True, True),
-        ("bloom@x", ["bloomfilter"], True, False),
-        ("@x", [], True, False),
+        ("noban@127.0.0.1/10", "Cannot resolve -whitebind address: '127.0.0.1/10'"),
+        ("noban@127.0.0.1", "Need to specify a port with -whitebind: '127.0.0.1'"),
+        ("noban,out@127.0.0.1:1", 'whitebind may only be used for incoming connections ("out" was passed)'),
     ],
 )
-def test_permissions(text: str, names: list[str], inbound: bool, outbound: bool) -> None:
-    parts = parse_permissions(text)
-    assert permission_names(parts.permissions) == names
-    assert (parts.inbound, parts.outbound, parts.rest) == (inbound, outbound, "x")
+def test_wrong_binds(text: str, error: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_permitted_bind(text)
+    assert str(caught.value) == error
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("relay", "force_relay", "names"),
     [
-        ("oopsie@1.2.3.4", "Invalid P2P permission: 'oopsie'"),
-        ("in,out@1.2.3.4", "Only direction was set, no permissions: 'in,out@1.2.3.4'"),
-        ("noban@oops", "Invalid netmask specified in -whitelist: 'oops'"),
+        (True, False, ["noban", "relay", "mempool", "download"]),
+        (False, False, ["noban", "mempool", "download"]),
+        (False, True, ["noban", "forcerelay", "relay", "mempool", "download"]),
     ],
 )
-def test_wrong_whitelists(text: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        parse_whitelist(text)
+def test_permissions_that_are_not_named(relay: bool, force_relay: bool, names: list[str]) -> None:
+    whitelist = Whitelist((parse_permitted_range("127.0.0.1"),), relay=relay, force_relay=force_relay)
+    assert permission_names(whitelist.inbound(HERE)) == names
+    assert whitelist.inbound(ELSEWHERE) == whitelist.outbound(HERE) == Permission.NONE
 
 
-def test_what_is_granted_without_a_name() -> None:
-    home = parse_address("127.0.0.1")
-    entries = [parse_whitelist("127.0.0.1"), parse_whitelist("addr@127.0.0.0/8"), parse_whitelist("relay@10.0.0.0/8")]
-    assert granted(Permission.NONE, home, entries, Permission.MEMPOOL) == Permission.MEMPOOL | Permission.ADDR
-    assert granted(Permission.RELAY, None, entries, Permission.MEMPOOL) == Permission.RELAY
+def test_who_is_hidden_has_what_the_bind_gives() -> None:
+    whitelist = Whitelist((parse_permitted_range("noban@0.0.0.0/0"), parse_permitted_range("relay,out@1.2.3.4")))
+    bind = parse_permitted_bind("mempool@127.0.0.1:8333")
+    assert whitelist.inbound(None, bind.permissions) == Permission.MEMPOOL
+    assert whitelist.inbound(HERE, bind.permissions) == Permission.MEMPOOL | Permission.NO_BAN
+    assert whitelist.outbound(ELSEWHERE) == Permission.RELAY
 
 
 def test_options_of_the_whitelist(tmp_path: Path) -> None:
-    def read(*options: str) -> NetOptions:
-        return load_config([f"-datadir={tmp_path}", "-regtest", *options], {}).net
+    def read(*options: str) -> Whitelist:
+        return load_config([f"-datadir={tmp_path}", "-regtest", *options], {}).net.whitelist
 
-    assert read("-whitelist=127.0.0.1").whitelist == (parse_whitelist("127.0.0.1"),)
-    assert Permission.RELAY & read().implied_permissions
-    assert not Permission.RELAY & read("-blocksonly").implied_permissions
-    assert not Permission.RELAY & read("-whitelistrelay=0").implied_permissions
-    assert read("-blocksonly", "-whitelistforcerelay").implied_permissions & Permission.FORCE_RELAY
+    assert read("-whitelist=127.0.0.1").ranges == (parse_permitted_range("127.0.0.1"),)
+    assert (read().relay, read("-blocksonly").relay, read("-whitelistrelay=0").relay) == (True, False, False)
+    assert read("-blocksonly", "-whitelistforcerelay").force_relay
