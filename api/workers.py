@@ -123,13 +123,14 @@ class ApiWorkers:
         with self._lock:
             for each in self._workers:
                 each.send("stop")
+        # Two threads that read one pipe would tear its messages apart.
+        if self._watcher.is_alive():
+            self._watcher.join()
         deadline = time.monotonic() + STOP_TIMEOUT_S
         for each in self._workers:
             self._see_off(each, deadline)
         for listener in self._sockets:
             listener.close()
-        if self._watcher.is_alive():
-            self._watcher.join()
 
     @staticmethod
     def _see_off(each: _Worker, deadline: float) -> None:
