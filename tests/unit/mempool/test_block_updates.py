@@ -2,13 +2,16 @@
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
+from clarion.node.consensus.connect import ScriptJob
 from clarion.node.mempool.lock_points import check_sequence_locks_at_tip
 from clarion.node.mempool.options import MempoolLimits, MempoolOptions
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
+from clarion.node.validation.check_queue import ScriptFailure
 from helpers.chain_builder import OP_TRUE, Built, genesis, make_block, make_chain, spendable
 from helpers.chain_node import ChainNode
 from helpers.pool import PoolOnChain
@@ -207,3 +210,33 @@ def test_nobody_sees_the_pool_between_a_block_and_its_commit(scene: Scene) -> No
     elsewhere()
     assert tx.txid in scene.held()
     assert seen == [False, True, False, True]
+
+
+class SlowChecker:
+    """Passes every block a moment later."""
+
+    def submit(self, jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | None]":
+        future: Future[ScriptFailure | None] = Future()
+        threading.Timer(0.1, future.set_result, [None]).start()
+        return future
+
+    def remember(self, jobs: Sequence[ScriptJob], flags: int) -> None: ...
+
+
+def test_in_initial_download_a_pool_with_anything_in_it_is_not_left_behind(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path, max_tip_age=60, checker=SlowChecker())
+    base = make_chain(genesis(), MATURE + 5)
+    node.submit(*base)
+    follower = PoolOnChain(node)
+    tx = Transaction(2, [TxIn(base[0].coinbase_output()[0])], [TxOut(5, OP_TRUE)])
+    ahead = make_block(base[-1], [Transaction(2, [TxIn(base[1].coinbase_output()[0])], [TxOut(5, OP_TRUE)])])
+    assert ahead.block is not None
+    node.manager.process_new_block(ahead.block)
+    assert follower.listener.blocks == []
+    assert node.manager.settled_tip().hash == ahead.hash
+    assert follower.offer(tx)
+    with_it = make_block(ahead, [tx])
+    assert with_it.block is not None
+    node.manager.process_new_block(with_it.block)
+    assert follower.listener.blocks == [([], ahead.height), ([tx], with_it.height)]
+    node.manager.commit()
