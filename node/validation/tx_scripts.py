@@ -7,13 +7,21 @@ flags these are, what becomes of the transaction.
 from typing import NamedTuple
 
 from clarion.node.consensus.connect import ScriptJob
+from clarion.node.primitives.coin import SpentOutput
 from clarion.node.primitives.ids import Wtxid
+from clarion.node.primitives.script import is_p2pkh, is_p2sh, is_p2tr, is_p2wpkh
+from clarion.node.primitives.transaction import TxIn
 from clarion.node.script.spending_tx import SpendingTx
 from clarion.node.validation.batches import NO_FAILURE
 from clarion.node.validation.check_queue import CheckQueue, ScriptFailure
 from clarion.node.validation.inline_queue import InlineQueue, SpendUnit, interpret, take_short_cuts
 from clarion.node.validation.pipeline import INLINE_CHECKS
 from clarion.node.validation.script_cache import ScriptCache
+
+FEW_INPUTS = 4
+"""So many signatures take less than the way to another thread and back."""
+
+_P2WPKH_SIZE = 22
 
 
 class TxFailure(NamedTuple):
@@ -38,6 +46,11 @@ class TxScripts:
     def has_workers(self) -> bool:
         """Whether there are other cores to check on, so that it pays to leave the chain thread for it."""
         return not isinstance(self._checks, InlineQueue)
+
+    def takes_long(self, job: ScriptJob) -> bool:
+        """Whether checking may take longer than handing it to another thread and back."""
+        tx = job.tx
+        return len(tx.inputs) > FEW_INPUTS or not all(map(_is_one_check, tx.inputs, job.spent_outputs))
 
     def known(self, job: ScriptJob, policy_flags: int, block_flags: int) -> bool:
         """Whether the transaction is known to pass under both."""
@@ -88,3 +101,14 @@ def _check_inline(job: ScriptJob, policy_flags: int, block_flags: int) -> TxFail
 
 def _none_failed() -> int:
     return NO_FAILURE
+
+
+def _is_one_check(txin: TxIn, spent: SpentOutput) -> bool:
+    """Whether the input spends by one key: P2WPKH, P2PKH, P2SH-P2WPKH, taproot's key path."""
+    script = spent.script_pubkey
+    if is_p2tr(script):
+        # Without a script path, which would need a control block.
+        return len(txin.witness) == 1
+    if is_p2sh(script):
+        return len(txin.script_sig) == 1 + _P2WPKH_SIZE
+    return is_p2wpkh(script) or is_p2pkh(script)

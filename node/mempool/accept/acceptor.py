@@ -3,9 +3,10 @@
 Owns: what runs on the chain thread and what does not, and repeating what changed in between. Never: judging (see
 `single`, `package`).
 
-With script workers, or more than one core, a transaction is accepted in two halves: a job on the chain thread judges all
-but its scripts, which are run on the caller's thread; a second job takes it in. If the tip or the pool changed in
-between, the second job judges everything again and finds the scripts in the script cache. Otherwise all is one job.
+Where there are script workers, a transaction whose scripts take long is accepted in two halves: a job on the chain
+thread judges all but its scripts, which then run elsewhere; a second job takes it in. If the tip or the pool changed in
+between, the second job judges everything again and finds the scripts in the script cache. Otherwise all is one job: for
+a few usual inputs a second one would cost more than it spares.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from clarion.node.mempool.accept.rejection import TxRejected
 from clarion.node.mempool.accept.result import AcceptResult, PackageResult
 from clarion.node.mempool.accept.scene import Scene
 from clarion.node.mempool.accept.script_step import POLICY_FLAGS, run_scripts
-from clarion.node.mempool.accept.single import Waiting, accept_single, begin_single, check_max_fee, finish_single
+from clarion.node.mempool.accept.single import Waiting, accept_single, check_max_fee, finish_single, offer_single
 from clarion.node.mempool.accept.warming import scripts_to_warm
 from clarion.node.mempool.feerate import FeeRate
 from clarion.node.mempool.policy.packages import Package
@@ -51,8 +52,6 @@ class Acceptor:
 
     def offer(self, tx: Transaction, args: AcceptArgs, before: Before | None = None) -> AcceptResult:
         """Offer a transaction by itself. Raises MaxFeeExceeded, StorageError."""
-        if not self._scripts.has_workers:
-            return self._chain.submit(self._whole, tx, args, before).result()
         begun = self._chain.submit(self._begin, tx, args, before).result()
         if isinstance(begun, AcceptResult):
             return begun
@@ -92,23 +91,13 @@ class Acceptor:
         self, tx: Transaction, *, accept_time: int, bypass_limits: bool = False, test: bool = False
     ) -> AcceptResult:
         """Offer a transaction from within a job. `bypass_limits`: a reorganisation brings it back."""
-        return self._whole(tx, AcceptArgs.single(accept_time, bypass_limits=bypass_limits, test=test), None)
-
-    def _whole(self, tx: Transaction, args: AcceptArgs, before: Before | None) -> AcceptResult:
-        scene = self._scene()
-        told = before(scene) if before is not None else None
-        return told if told is not None else accept_single(scene, args, tx)
+        args = AcceptArgs.single(accept_time, bypass_limits=bypass_limits, test=test)
+        return accept_single(self._scene(), args, tx)
 
     def _begin(self, tx: Transaction, args: AcceptArgs, before: Before | None) -> AcceptResult | Waiting:
         scene = self._scene()
         told = before(scene) if before is not None else None
-        if told is not None:
-            return told
-        begun = begin_single(scene, args, tx)
-        if isinstance(begun, AcceptResult) or not self._scripts.known(begun.job, POLICY_FLAGS, begun.block_flags):
-            return begun
-        check_max_fee(args, begun.ws)
-        return begun.result if args.test_accept else finish_single(scene, begun)
+        return told if told is not None else offer_single(scene, args, tx, leave_scripts=self._scripts.has_workers)
 
     def _finish(self, begun: Waiting) -> AcceptResult:
         scene = self._scene()

@@ -15,7 +15,7 @@ from clarion.node.mempool.accept.rejection import MaxFeeExceeded, TxRejected, Tx
 from clarion.node.mempool.accept.replacement import check_spends_no_conflict, replacement_checks
 from clarion.node.mempool.accept.result import AcceptResult
 from clarion.node.mempool.accept.scene import Scene
-from clarion.node.mempool.accept.script_step import run_scripts
+from clarion.node.mempool.accept.script_step import POLICY_FLAGS, run_scripts
 from clarion.node.mempool.accept.unlocked import Unlocked
 from clarion.node.mempool.accept.workspace import Subpackage, Workspace
 from clarion.node.mempool.entry import MempoolEntry
@@ -49,15 +49,25 @@ class Waiting:
 
 def accept_single(scene: Scene, args: AcceptArgs, tx: Transaction) -> AcceptResult:
     """Judge a transaction, with its scripts, and take it in unless this is a test."""
-    pool, ws = scene.pool, Workspace(tx)
+    result = offer_single(scene, args, tx, leave_scripts=False)
+    assert isinstance(result, AcceptResult)
+    return result
+
+
+def offer_single(scene: Scene, args: AcceptArgs, tx: Transaction, *, leave_scripts: bool) -> AcceptResult | Waiting:
+    """Do the same; with `leave_scripts`, scripts that take long are left to others and the pool is as it was."""
+    pool, scripts, ws = scene.pool, scene.scripts, Workspace(tx)
     try:
         _judge_first(scene, args, ws)
         with pool.lock:
             with pool.change_set() as changes:
                 sub = Subpackage(changes)
                 _judge_in_pool(scene, args, sub, ws)
+                job, block_flags = ScriptJob(tx, ws.spent, 0), scene.block_flags
+                if leave_scripts and scripts.takes_long(job) and not scripts.known(job, POLICY_FLAGS, block_flags):
+                    return Waiting(args, ws, job, block_flags, changes.removed, pool.generation, scene.tip.number)
                 with Unlocked(pool.lock):
-                    run_scripts(scene.scripts, ScriptJob(tx, ws.spent, 0), scene.block_flags)
+                    run_scripts(scripts, job, block_flags)
                 if args.test_accept:
                     return accepted(ws, [])
                 check_max_fee(args, ws)
@@ -65,20 +75,6 @@ def accept_single(scene: Scene, args: AcceptArgs, tx: Transaction) -> AcceptResu
             return _stay(scene, args, ws, replaced)
     except TxRejected as error:
         return refused(error, ws)
-
-
-def begin_single(scene: Scene, args: AcceptArgs, tx: Transaction) -> AcceptResult | Waiting:
-    """Judge everything but the scripts. The pool is left as it was."""
-    pool, ws = scene.pool, Workspace(tx)
-    try:
-        _judge_first(scene, args, ws)
-        with pool.lock, pool.change_set() as changes:
-            _judge_in_pool(scene, args, Subpackage(changes), ws)
-            replaced = changes.removed
-    except TxRejected as error:
-        return refused(error, ws)
-    job = ScriptJob(tx, ws.spent, 0)
-    return Waiting(args, ws, job, scene.block_flags, replaced, pool.generation, scene.tip.number)
 
 
 def finish_single(scene: Scene, waiting: Waiting) -> AcceptResult:

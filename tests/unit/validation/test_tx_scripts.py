@@ -104,3 +104,34 @@ def test_workers_say_under_which_flags_a_script_fails(cache: ScriptCache, flags:
     failed = TxScripts(Workers(flags), cache).check(make_job(20), POLICY, BLOCK)
     assert failed == TxFailure(ScriptFailure(0, 3, ScriptError.EVAL_FALSE), consensus=flags == BLOCK)
     assert len(cache) == 0
+
+
+SIGNATURE, KEY = bytes(71), bytes(33)
+P2WPKH, P2PKH = b"\x00\x14" + bytes(20), b"\x76\xa9\x14" + bytes(20) + b"\x88\xac"
+P2SH, P2TR = b"\xa9\x14" + bytes(20) + b"\x87", b"\x51\x20" + bytes(32)
+
+
+@pytest.mark.parametrize(
+    ("script", "script_sig", "witness", "takes_long"),
+    [
+        (P2WPKH, b"", (SIGNATURE, KEY), False),
+        (P2PKH, SIGNATURE + KEY, (), False),
+        (P2SH, b"\x16" + P2WPKH, (SIGNATURE, KEY), False),
+        (P2SH, b"\x51" * 30, (), True),
+        (P2TR, b"", (SIGNATURE,), False),
+        (P2TR, b"", (OP_TRUE, KEY), True),
+        (b"\x00\x20" + bytes(32), b"", (OP_TRUE,), True),
+        (OP_TRUE, b"", (), True),
+    ],
+    ids=["p2wpkh", "p2pkh", "p2sh-p2wpkh", "p2sh", "key path", "script path", "p2wsh", "other"],
+)
+def test_what_takes_long(
+    cache: ScriptCache, script: bytes, script_sig: bytes, witness: tuple[bytes, ...], takes_long: bool
+) -> None:
+    def job(count: int) -> ScriptJob:
+        inputs = [TxIn(make_outpoint(bytes(32), number), script_sig, 0, witness) for number in range(count)]
+        return ScriptJob(Transaction(2, inputs, [TxOut(1, script)]), [Coin(1, script, 0)] * count, 0)
+
+    scripts = TxScripts(Workers(), cache)
+    assert scripts.takes_long(job(tx_scripts.FEW_INPUTS)) is takes_long
+    assert scripts.takes_long(job(tx_scripts.FEW_INPUTS + 1))

@@ -7,12 +7,14 @@ import pytest
 
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.mempool.accept.script_step import POLICY_FLAGS
+from clarion.node.primitives.transaction import Transaction, TxOut
 from clarion.node.validation.check_queue import ScriptFailure
 from clarion.node.validation.script_cache import ScriptCache
 from clarion.node.validation.thread_queue import ThreadQueue
 from helpers.accepting import Accepting, out
 from helpers.chain_builder import Built, make_block
 from helpers.chain_node import ChainNode
+from helpers.signing import Key, sign
 
 
 @pytest.fixture
@@ -37,6 +39,16 @@ def in_between(world: Accepting, monkeypatch: pytest.MonkeyPatch, act: Callable[
 def test_without_workers_all_is_one_job(world: Accepting) -> None:
     world.put(world.spend(world.coin()))
     assert world.chain.jobs == 1
+
+
+def test_with_workers_a_few_signatures_are_checked_at_once(halves: Accepting) -> None:
+    key = Key(1)
+    parent = halves.put(halves.spend(halves.coin(), outputs=[TxOut(100_000, key.wpkh)]))
+    jobs = halves.chain.jobs
+    outputs = [TxOut(90_000, key.wpkh)]
+    inputs = sign(key, [(out(parent), parent.outputs[0])], outputs)
+    halves.put(Transaction(2, inputs, outputs))
+    assert (halves.chain.jobs - jobs, halves.scripts.runs) == (1, 2)
 
 
 def test_with_workers_scripts_run_between_two_jobs(halves: Accepting) -> None:
