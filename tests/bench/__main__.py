@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.bench_accept import run_accept
 from bench.bench_load import run_load, run_stages
 from bench.bench_node import run_node
 from bench.bench_scripts import run_scripts
@@ -23,7 +24,7 @@ from bench.coins_table import copy_of, filled_folder
 from bench.report import Report, load_average, machine, today, versions
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("node", "scripts", "load", "stages", "tip", "spend", "coins", "headers")
+PARTS = ("node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers")
 NOTES = Path(__file__).with_name("notes.md")
 
 HEAD = """# Benchmarks
@@ -55,10 +56,11 @@ class Sizes:
     last: int
     spend_blocks: int
     headers: int
+    mempool: int
 
 
-SMALL = Sizes(20, 3, 2, 1, (1, 20, 0), 200_000, 10, 20, 100_000)
-FULL = Sizes(60, 4, 2, 3, (1, 5, 20, 0), 5_000_000, 20, 120, 900_000)
+SMALL = Sizes(20, 3, 2, 1, (1, 20, 0), 200_000, 10, 20, 100_000, 20_000)
+FULL = Sizes(60, 4, 2, 3, (1, 5, 20, 0), 5_000_000, 20, 120, 900_000, 100_000)
 
 
 def other_script(report: Report, title: str, name: str, *arguments: str) -> None:
@@ -114,6 +116,7 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
         "load": lambda report: run_load(report, path, what, work, sizes.flushes),
         "stages": lambda report: run_stages(report, path, what, work),
         "tip": lambda report: run_tip(report, path, work, sizes.coins, min(sizes.last, sizes.blocks // 2), 2),
+        "accept": lambda report: run_accept(report, path, work, min(sizes.last, sizes.blocks // 2), sizes.mempool),
         "spend": lambda report: run_spend(report, work, sizes.coins, sizes.spend_blocks, sizes.rounds),
         "coins": lambda report: other_script(
             report, f"The coin store alone, beside {sizes.coins:,} coins (SQLite)", "bench_coins.py", "sqlite",
