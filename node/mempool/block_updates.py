@@ -57,6 +57,8 @@ class BlockUpdates:
     def release(self) -> None:
         """What the blocks did is committed: let others see the pool again."""
         if self._holding:
+            # The graph follows what it was told when it is asked, or now, when no commit waits for it.
+            self._pool.graph.do_work()
             self._holding = False
             self._pool.lock.release()
 
@@ -78,7 +80,6 @@ class BlockUpdates:
         for observer in pool.observers:
             observer.removed_for_block(confirmed, height)
         pool.rolling_fee.block_connected()
-        pool.graph.do_work()
         pool.transactions_updated += 1
         pool.generation += 1
         self._disconnected.remove_confirmed(block.txs)
