@@ -133,3 +133,17 @@ rpc_method(
     examples=(),
     variadic=True,
 )(_echo)
+
+
+@rpc_method(
+    "echoipc",
+    category="hidden",
+    where=NODE,
+    description="Returns the argument after a visit to the node's process. For tests of clients.",
+    args=[Arg("arg", ArgType.STR, "The text", required=True)],
+    results=Result(ResultType.STR, "", "The text"),
+    examples=(('"Hello world"', '"Hello world"'),),
+)
+def echoipc(ctx: NodeContext, arg: str) -> str:
+    """Return the argument."""
+    return arg

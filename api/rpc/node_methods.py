@@ -33,6 +33,7 @@ METHOD_MODULES = (
     "control",
     "deployments",
     "fees",
+    "memory",
     "mempool",
     "mempool_file",
     "mempool_entries",

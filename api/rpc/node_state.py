@@ -158,7 +158,8 @@ def flush(ctx: NodeContext) -> dict[str, Any]:
     category="control",
     where=NODE,
     description="Returns which categories are logged in detail, after switching some on and others off.\n"
-    f'The categories are: {", ".join(CATEGORIES)}. "all" and "1" stand for all of them.',
+    f"The valid logging categories are: {', '.join(sorted(CATEGORIES))}\n"
+    '"all" and "1" stand for all of them.',
     args=[
         Arg("include", ArgType.ARR, "Categories to switch on", inner=(Arg("include_category", ArgType.STR),)),
         Arg("exclude", ArgType.ARR, "Categories to switch off", inner=(Arg("exclude_category", ArgType.STR),)),

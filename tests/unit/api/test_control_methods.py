@@ -1,5 +1,6 @@
 """help, stop, uptime, getrpcinfo, echo, and the methods about addresses and descriptors."""
 
+import ctypes
 from typing import Any
 
 import pytest
@@ -185,3 +186,25 @@ def test_blocks_are_as_declared(stack: ApiStack, verbosity: int) -> None:
     assert method is not None
     block = stack.result("getblock", stack.result("getblockhash", 1), verbosity)
     assert mismatch(block, method.results[verbosity]) is None
+
+
+def test_memory_is_counted(stack: ApiStack) -> None:
+    memory = stack.result("getmemoryinfo")["locked"]
+    assert memory["used"] + memory["free"] == memory["total"]
+    assert memory["chunks_used"] > 0
+    assert stack.error("getmemoryinfo", "foobar") == (-8, "unknown mode foobar")
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="only glibc has this report")
+def test_the_c_library_s_report_of_memory(stack: ApiStack) -> None:
+    assert stack.result("getmemoryinfo", "mallocinfo").startswith("<malloc version=")
+
+
+def test_echo_through_the_node(stack: ApiStack) -> None:
+    assert stack.result("echoipc", "hello") == "hello"
+
+
+def test_help_names_the_categories_of_the_log_in_order(stack: ApiStack) -> None:
+    categories = list(stack.result("logging"))
+    assert categories == sorted(categories)
+    assert f"valid logging categories are: {', '.join(categories)}" in stack.result("help", "logging")
