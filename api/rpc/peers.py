@@ -131,8 +131,8 @@ def _relay_json(peer: Peer) -> dict[str, Any]:
 def _sync_json(peer: Peer) -> dict[str, Any]:
     state = peer.state(SyncState)
     return {
-        "bip152_hb_to": False,
-        "bip152_hb_from": False,
+        "bip152_hb_to": state.sends_compact,
+        "bip152_hb_from": state.wants_compact,
         "presynced_headers": -1,
         "synced_headers": -1 if state.best_known is None else state.best_known.height,
         "synced_blocks": -1 if state.last_common is None else state.last_common.height,

@@ -75,15 +75,20 @@ def check_witness_malleation(block: Block, expect_commitment: bool) -> None:
         raise BlockInvalid("unexpected-witness", debug, mutated=True)
 
 
-def is_block_mutated(block: Block, check_witness_root: bool) -> bool:
-    """Return whether the transactions are not those that the header's hash stands for, cheaply and without context."""
+def find_mutation(block: Block, check_witness_root: bool) -> BlockInvalid | None:
+    """Return why the transactions are not those that the header's hash stands for, None if they are, as far as can be told.
+
+    Cheap and without context: a block that this lets pass may still be invalid.
+    """
     try:
         check_merkle_root(block)
         if not block.txs or not block.txs[0].is_coinbase:
             # A transaction of 64 bytes can pose as an inner node of the merkle tree. Without a coinbase the block is
             # invalid anyway, so this adds no rule.
-            return any(tx.base_size == 64 for tx in block.txs)
+            if any(tx.base_size == 64 for tx in block.txs):
+                return BlockInvalid("bad-txns-64-bytes", "a transaction can pose as an inner node", mutated=True)
+            return None
         check_witness_malleation(block, check_witness_root)
-    except BlockInvalid:
-        return True
-    return False
+    except BlockInvalid as invalid:
+        return invalid
+    return None

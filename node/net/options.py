@@ -29,6 +29,8 @@ class NetOptions:
     timeout_ms: int = 5_000
     peer_timeout_s: int = 60
     blocks_only: bool = False
+    extra_transactions: int = 100
+    """How many transactions beside the pool are kept for compact blocks."""
     max_send_buffer: int = 1_000_000
     max_receive_buffer: int = 5_000_000
     log_ips: bool = False

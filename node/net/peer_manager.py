@@ -27,7 +27,9 @@ logger = logging.getLogger("clarion.net")
 class PeerManager:
     """Peers by id, in the order in which they connected."""
 
-    def __init__(self) -> None:
+    def __init__(self, now_us: Callable[[], int]) -> None:
+        """`now_us` reads the network's clock in microseconds."""
+        self._now_us = now_us
         self.peers: dict[int, Peer] = {}
         self.on_connected: list[PeerHook] = []
         """Called for a new connection, before anything is sent or received."""
@@ -101,6 +103,9 @@ class PeerManager:
         for done in self.on_message_done:
             await done(peer)
         self.judge(peer)
+        if peer.fully_connected and not peer.leaving:
+            # As in the reference, what is due for a peer goes out between two of its messages.
+            self._tick_peer(peer, self._now_us())
 
     def judge(self, peer: Peer) -> None:
         """Leave a peer that misbehaved, unless it is one of ours."""

@@ -39,7 +39,7 @@ class NetService:
 
     def __init__(self, context: NetContext) -> None:
         self.context = context
-        self.peers = PeerManager()
+        self.peers = PeerManager(context.clock.now_us)
         self.handshake = Handshake(context, self.peers)
         self.sync = BlockSync(context, self.peers)
         self.inventory = Inventory(self.peers, self.sync)

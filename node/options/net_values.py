@@ -46,6 +46,7 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
         v2_transport=read.flag("v2transport", True),
         timeout_ms=read.number("timeout", 5_000) if read.number("timeout", 5_000) > 0 else 5_000,
         peer_timeout_s=read.number("peertimeout", 60, 1),
+        extra_transactions=max(0, read.number("blockreconstructionextratxn", 100)),
         blocks_only=read.flag("blocksonly", False),
         max_send_buffer=1_000 * read.number("maxsendbuffer", 1_000),
         max_receive_buffer=1_000 * read.number("maxreceivebuffer", 5_000),

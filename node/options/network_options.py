@@ -112,7 +112,7 @@ CONNECTION = [
 ]
 
 MEMPOOL = [
-    _later("blockreconstructionextratxn", _NUM, _OPT, "Transactions kept for compact blocks", "100", "=<n>"),
+    Option("blockreconstructionextratxn", _NUM, _OPT, "Transactions kept for compact blocks", "100", "=<n>"),
     Option("blocksonly", _FLAG, _OPT, "Take no transactions from peers", "0"),
     Option("maxmempool", _NUM, _OPT, "Size of the mempool in MB", "300", "=<n>"),
     Option("mempoolexpiry", _NUM, _OPT, "Hours that a transaction may wait", "336", "=<n>"),

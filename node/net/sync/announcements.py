@@ -15,6 +15,7 @@ from clarion.node.net.peer import Peer
 from clarion.node.net.peer_manager import PeerManager
 from clarion.node.net.protocol import SENDHEADERS_VERSION, InvType
 from clarion.node.net.sync.availability import last_common_ancestor, peer_has_header, update_availability
+from clarion.node.net.sync.recent_blocks import RecentBlocks
 from clarion.node.net.sync.state import SyncState
 from clarion.node.primitives.ids import BlockHash, hash_to_hex
 
@@ -26,7 +27,8 @@ logger = logging.getLogger("clarion.net")
 class BlockAnnouncements:
     """Announces what became the tip."""
 
-    def __init__(self, context: NetContext, peers: PeerManager) -> None:
+    def __init__(self, context: NetContext, peers: PeerManager, recent: RecentBlocks) -> None:
+        self._recent = recent
         self._context = context
         self._peers = peers
         self._manager = context.chain.manager
@@ -71,9 +73,14 @@ class BlockAnnouncements:
         update_availability(self._manager, state)
         queued, state.to_announce = state.to_announce, []
         entries = [entry for block_hash in queued if (entry := self._manager.lookup(block_hash)) is not None]
-        headers = self._connecting(state, entries) if state.prefers_headers else None
-        if headers is None or len(entries) > MAX_BLOCKS_TO_ANNOUNCE:
+        by_header = state.prefers_headers or (state.wants_compact and len(entries) == 1)
+        headers = self._connecting(state, entries) if by_header and len(entries) <= MAX_BLOCKS_TO_ANNOUNCE else None
+        if headers is None or (len(headers) > 1 and not state.prefers_headers):
             self._announce_last(peer, state, entries)
+        elif len(headers) == 1 and state.wants_compact and (compact := self._recent.compact(headers[0])) is not None:
+            logger.debug("sending header-and-ids %s to peer=%d", hash_to_hex(headers[0].hash), peer.id)
+            peer.send(compact)
+            state.best_header_sent = headers[0]
         elif headers:
             logger.debug(
                 "sending header%s %s to peer=%d",

@@ -10,8 +10,10 @@ from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.peer_manager import PeerManager
 from clarion.node.net.permissions import Permission
 from clarion.node.net.sync.announcements import BlockAnnouncements
+from clarion.node.net.sync.compact_blocks import CompactBlocks
 from clarion.node.net.sync.download import BlockDownload
 from clarion.node.net.sync.headers import HeaderSync
+from clarion.node.net.sync.recent_blocks import RecentBlocks
 from clarion.node.net.sync.requests import BlockRequests
 from clarion.node.net.sync.serving import BlockServing
 from clarion.node.net.sync.state import SyncState, can_serve_blocks, is_limited, is_preferred
@@ -30,14 +32,21 @@ class BlockSync:
         self._manager = context.chain.manager
         self.requests = BlockRequests()
         self.headers = HeaderSync(context, self.requests)
-        self.download = BlockDownload(context, self.requests, self.headers)
-        self.serving = BlockServing(context)
-        self.announcements = BlockAnnouncements(context, peers)
+        self.recent = RecentBlocks(context.stores.block_files)
+        self.download = BlockDownload(context, self.requests, self.headers, self.recent)
+        self.compact = CompactBlocks(context, self.requests, self.headers, self.download, self.recent)
+        self.download.on_good_block = self.compact.prefer
+        self.serving = BlockServing(context, self.recent)
+        self.announcements = BlockAnnouncements(context, peers, self.recent)
         peers.register("headers", self.headers.handle)
         peers.register("getheaders", self.serving.get_headers)
         peers.register("getblocks", self.serving.get_blocks)
         peers.register("block", self.download.handle)
         peers.register("sendheaders", self._send_headers)
+        peers.register("sendcmpct", self.compact.send_cmpct)
+        peers.register("cmpctblock", self.compact.compact_block)
+        peers.register("getblocktxn", self.compact.get_block_txn)
+        peers.register("blocktxn", self.compact.block_txn)
         peers.ticks.append(self._tick)
         peers.on_disconnected.append(self._forget)
 
@@ -55,6 +64,7 @@ class BlockSync:
 
     def _forget(self, peer: Peer) -> None:
         self.requests.remove_peer(peer, self._context.clock.now_us())
+        self.compact.forget(peer)
 
     # --- every tenth of a second ------------------------------------------------------------------------------------
 

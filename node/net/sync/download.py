@@ -6,9 +6,12 @@ Source: Bitcoin Core's net_processing.cpp (FindNextBlocksToDownload, SendMessage
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.consensus.deployments import buried_active_after
 from clarion.node.consensus.pow import block_proof
+from clarion.node.consensus.witness import find_mutation
 from clarion.node.errors import BlockInvalid, StorageError
 from clarion.node.net.clock import SECOND_US
 from clarion.node.net.context import NetContext
@@ -19,6 +22,7 @@ from clarion.node.net.protocol import MAX_BLOCKS_IN_TRANSIT_PER_PEER, InvType
 from clarion.node.net.sync.availability import last_common_ancestor, update_availability
 from clarion.node.net.sync.headers import HeaderSync
 from clarion.node.net.sync.punishment import punish_for_block
+from clarion.node.net.sync.recent_blocks import RecentBlocks
 from clarion.node.net.sync.requests import BlockRequests
 from clarion.node.net.sync.state import SyncState, can_serve_witnesses, is_limited
 from clarion.node.primitives.block import Block
@@ -38,16 +42,20 @@ logger = logging.getLogger("clarion.net")
 class BlockDownload:
     """Fetches what the headers promise."""
 
-    def __init__(self, context: NetContext, requests: BlockRequests, headers: HeaderSync) -> None:
+    def __init__(self, context: NetContext, requests: BlockRequests, headers: HeaderSync, recent: RecentBlocks) -> None:
         self._context = context
         self._requests = requests
         self._headers = headers
+        self._recent = recent
         self._manager = context.chain.manager
         self._stalling_timeout_us = STALLING_TIMEOUT_US
         self._sources: dict[BlockHash, tuple[Peer, bool]] = {}
         """Who sent a block that is not fully checked yet, and whether its contents are the sender's fault."""
 
     # --- blocks that come -------------------------------------------------------------------------------------------
+
+    on_good_block: Callable[[Peer], None] = staticmethod(lambda peer: None)
+    """Called with whoever was the first to send a good block at the tip."""
 
     async def handle(self, peer: Peer, payload: bytes) -> None:
         """Handle a `block` message."""
@@ -63,14 +71,17 @@ class BlockDownload:
         logger.debug("received block %s peer=%d", hash_to_hex(block_hash), peer.id)
         requested = self._requests.is_requested(block_hash)
         self._requests.remove(block_hash, now_us, peer)
-        self._note_source(block_hash, peer, not via_compact_block)
         parent = self._manager.lookup(block.header.prev_hash)
+        if parent is not None and self._is_mutated(peer, block, parent):
+            return
+        self._recent.keep(block)
+        self._note_source(block_hash, peer, not via_compact_block)
         work = 0 if parent is None else parent.chainwork + block_proof(block.header.bits)
         future = self._context.chain.submit(
             self._manager.process_new_block,
             block,
-            force=requested,
-            min_pow_checked=parent is not None and work >= self._headers.work_threshold(),
+            force=requested or via_compact_block,
+            min_pow_checked=via_compact_block or (parent is not None and work >= self._headers.work_threshold()),
         )
         try:
             outcome = await asyncio.wrap_future(future)
@@ -84,6 +95,17 @@ class BlockDownload:
             self.block_failed(block_hash, outcome.invalid)
         elif outcome.checked or not outcome.new:
             self._sources.pop(block_hash, None)
+            if outcome.checked and not self._manager.initial_download and not len(self._requests):
+                self.on_good_block(peer)
+
+    def _is_mutated(self, peer: Peer, block: Block, parent: BlockIndexEntry) -> bool:
+        mutation = find_mutation(block, buried_active_after(parent, self._context.params, "segwit"))
+        if mutation is None:
+            return False
+        logging.getLogger("clarion.validation").debug("Block mutated: %s", mutation)
+        logger.debug("Received mutated block from peer=%d", peer.id)
+        peer.misbehaving("mutated block")
+        return True
 
     def _note_source(self, block_hash: BlockHash, peer: Peer, responsible: bool) -> None:
         if len(self._sources) >= MAX_SOURCES:

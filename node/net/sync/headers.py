@@ -45,6 +45,8 @@ class HeaderSync:
         self._context = context
         self._requests = requests
         self._manager = context.chain.manager
+        self._asked_for: BlockHash | None = None
+        """The last announced block because of which a peer was asked that we do not sync from."""
 
     def locator(self, entry: BlockIndexEntry) -> tuple[BlockHash, ...]:
         """Return the way from `entry` to genesis: ten single steps, then twice as far each time."""
@@ -100,7 +102,7 @@ class HeaderSync:
         if not known and not peer.may(Permission.NO_BAN) and not self._has_work(start, headers):
             logger.debug("Ignoring low-work chain (height=%d) from peer=%d", start.height + len(headers), peer.id)
             return
-        entry = await self._accept(peer, headers, via_compact_block=via_compact_block)
+        entry = await self.accept(peer, headers, via_compact_block=via_compact_block)
         if entry is None:
             return
         if len(headers) == MAX_HEADERS_RESULTS and self.request(peer, entry):
@@ -108,9 +110,10 @@ class HeaderSync:
         self._note_headers(peer, entry, is_new=last is None, full=len(headers) == MAX_HEADERS_RESULTS)
         self.fetch_directly(peer, entry)
 
-    async def _accept(
+    async def accept(
         self, peer: Peer, headers: Sequence[BlockHeader], *, via_compact_block: bool
     ) -> BlockIndexEntry | None:
+        """Have headers checked and return the last one's entry, None if they are the peer's fault."""
         future = self._context.chain.submit(self._manager.process_new_headers, list(headers))
         try:
             return await asyncio.wrap_future(future)
@@ -197,7 +200,7 @@ class HeaderSync:
 
     def _send_requests(self, peer: Peer, wanted: Sequence[BlockIndexEntry], last: BlockIndexEntry) -> None:
         room = MAX_BLOCKS_IN_TRANSIT_PER_PEER - len(peer.state(SyncState).in_flight)
-        items = []
+        items: list[Inv] = []
         now_us = self._context.clock.now_us()
         for entry in wanted[: max(room, 0)]:
             items.append(Inv(InvType.WITNESS_BLOCK, entry.hash))
@@ -207,8 +210,19 @@ class HeaderSync:
             logger.debug(
                 "Downloading blocks toward %s (%d) via headers direct fetch", hash_to_hex(last.hash), last.height
             )
+        if len(items) == 1 and len(self._requests) == 1 and self._may_be_compact(peer, last):
+            items = [Inv(InvType.CMPCT_BLOCK, items[0].hash)]
         if items:
             peer.send(GetData(tuple(items)))
+
+    def _may_be_compact(self, peer: Peer, entry: BlockIndexEntry) -> bool:
+        """Whether the only block that we wait for is better asked for in its compact form."""
+        return (
+            not self._context.options.blocks_only
+            and peer.state(SyncState).provides_compact
+            and entry.prev is not None
+            and entry.prev.is_valid(block_status.VALID_CHAIN)
+        )
 
     async def handle_inventory(self, peer: Peer, hashes: Sequence[BlockHash]) -> None:
         """Take note of blocks that a peer announced by `inv`, and ask for the headers of the last new one."""
@@ -221,23 +235,16 @@ class HeaderSync:
                 last_new = block_hash
         if last_new is None:
             return
+        # Before headers are synced with the peer, it gets one chance, and each new block brings one such peer in.
         state = peer.state(SyncState)
-        # In initial download only the peer that we sync from is asked, and one other for each new block.
-        if state.sync_started or self.may_ask_another(peer, last_new):
-            best = self.best_header()
-            if self.request(peer, best):
-                logger.debug("getheaders (%d) %s to peer=%d", best.height, hash_to_hex(last_new), peer.id)
-
-    _asked_for: BlockHash | None = None
-
-    def may_ask_another(self, peer: Peer, block_hash: BlockHash) -> bool:
-        """Whether a peer that we do not sync from may be asked because of a block that is new to us."""
-        if not self._manager.initial_download:
-            return True
-        if self._asked_for == block_hash:
-            return False
-        self._asked_for = block_hash
-        return True
+        if not state.sync_started and (state.inv_asked or last_new == self._asked_for):
+            return
+        best = self.best_header()
+        if self.request(peer, best):
+            logger.debug("getheaders (%d) %s to peer=%d", best.height, hash_to_hex(last_new), peer.id)
+        if not state.sync_started:
+            state.inv_asked = True
+            self._asked_for = last_new
 
     def start(self, peer: Peer, now_us: int) -> None:
         """Begin to sync headers from a peer."""

@@ -29,6 +29,10 @@ class BlockRequests:
         asked = self._by_hash.get(block_hash)
         return asked[0] if asked else None
 
+    def peers(self, block_hash: BlockHash) -> list[Peer]:
+        """Return who was asked for a block, in the order of asking."""
+        return list(self._by_hash.get(block_hash, ()))
+
     def add(self, peer: Peer, entry: BlockIndexEntry, now_us: int) -> None:
         """Note that a block was asked of a peer."""
         state = peer.state(SyncState)
@@ -58,6 +62,7 @@ class BlockRequests:
             # The next one counts from now: it could not come before.
             state.downloading_since_us = max(state.downloading_since_us, now_us)
         del state.in_flight[block_hash]
+        state.partial.pop(block_hash, None)
         if not state.in_flight:
             self.downloading_from -= 1
         state.stalling_since_us = 0

@@ -16,12 +16,14 @@ from clarion.node.net.messages.inventory import Inv, InvMessage
 from clarion.node.net.peer import Peer
 from clarion.node.net.permissions import Permission
 from clarion.node.net.protocol import MAX_HEADERS_RESULTS, MAX_LOCATOR_SIZE, InvType
+from clarion.node.net.sync.recent_blocks import RecentBlocks
 from clarion.node.net.sync.state import SyncState
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import NULL_HASH, BlockHash, hash_to_hex
 from clarion.node.storage import block_status
 
 MAX_GETBLOCKS = 500
+MAX_CMPCTBLOCK_DEPTH = 5
 STALE_RELAY_AGE_S = 30 * 24 * 60 * 60
 """Blocks off the active chain are given out for a month: to answer for older ones would give a node away."""
 
@@ -31,8 +33,9 @@ logger = logging.getLogger("clarion.net")
 class BlockServing:
     """Answers getheaders, getblocks and getdata for blocks."""
 
-    def __init__(self, context: NetContext) -> None:
+    def __init__(self, context: NetContext, recent: RecentBlocks) -> None:
         self._context = context
+        self._recent = recent
         self._manager = context.chain.manager
 
     def find_fork(self, locator: Sequence[BlockHash]) -> BlockIndexEntry:
@@ -149,13 +152,22 @@ class BlockServing:
                 logger.error("Cannot load block from disk, %s", peer.disconnecting)
             peer.disconnect("Block was pruned before it could be read")
             return
-        self._send(peer, item, raw)
+        self._send(peer, item, entry, raw)
         self._continue(peer, entry)
 
-    def _send(self, peer: Peer, item: Inv, raw: bytes) -> None:
+    def _send(self, peer: Peer, item: Inv, entry: BlockIndexEntry, raw: bytes) -> None:
         if item.type == InvType.BLOCK:
             peer.send(BlockMessage(Block.parse(raw), witness=False))
-        elif item.type in (InvType.WITNESS_BLOCK, InvType.CMPCT_BLOCK):
+            return
+        tip = self._manager.tip
+        if item.type == InvType.CMPCT_BLOCK and entry.height >= tip.height - MAX_CMPCTBLOCK_DEPTH:
+            # For an older block the peer's pool is no help.
+            recent = self._context.clock.now() - tip.time < 20 * self._context.params.pow_target_spacing
+            compact = self._recent.compact(entry) if recent else None
+            if compact is not None:
+                peer.send(compact)
+                return
+        if item.type in (InvType.WITNESS_BLOCK, InvType.CMPCT_BLOCK):
             peer.send_raw("block", raw)
 
     def _continue(self, peer: Peer, entry: BlockIndexEntry) -> None:

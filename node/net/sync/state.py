@@ -9,6 +9,7 @@ from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.permissions import Permission
 from clarion.node.net.protocol import ServiceFlags
+from clarion.node.net.sync.partial_block import PartialBlock
 from clarion.node.primitives.ids import BlockHash
 
 
@@ -28,12 +29,21 @@ class SyncState:
     downloading_since_us: int = 0
     stalling_since_us: int = 0
     sync_started: bool = False
+    inv_asked: bool = False
+    """It was asked for headers because of a block that it announced, before headers were synced with it."""
     headers_timeout_us: int = 0
     last_getheaders_us: int = 0
     prefers_headers: bool = False
     sendheaders_sent: bool = False
     to_announce: list[BlockHash] = field(default_factory=list)
     """New blocks of the active chain that the peer has not been told of."""
+    partial: dict[BlockHash, PartialBlock] = field(default_factory=dict)
+    """Blocks in flight of which a compact form came."""
+    provides_compact: bool = False
+    wants_compact: bool = False
+    """It asked for compact blocks unasked (BIP152's high-bandwidth mode)."""
+    sends_compact: bool = False
+    """We asked it for the same."""
     continuation: BlockHash | None = None
     """When the peer asks for this block, it is told of our tip: it is working through a long `inv`."""
 

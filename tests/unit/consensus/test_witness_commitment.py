@@ -4,7 +4,7 @@ import pytest
 
 from clarion.node.consensus.witness import (
     check_witness_malleation,
-    is_block_mutated,
+    find_mutation,
     witness_commitment,
     witness_commitment_index,
 )
@@ -79,10 +79,10 @@ def test_commitment_leaves_the_coinbase_out() -> None:
 
 def test_mutation_is_seen_without_context() -> None:
     good = block([GOOD])
-    assert not is_block_mutated(good, True)
-    assert is_block_mutated(Block(good.header, good.txs[:1]), True)
-    assert is_block_mutated(block([WRONG]), True)
-    assert is_block_mutated(block([GOOD]), False)
+    assert not find_mutation(good, True)
+    assert find_mutation(Block(good.header, good.txs[:1]), True)
+    assert find_mutation(block([WRONG]), True)
+    assert find_mutation(block([GOOD]), False)
 
 
 def test_transaction_of_64_bytes_can_pose_as_a_tree_node() -> None:
@@ -91,4 +91,4 @@ def test_transaction_of_64_bytes_can_pose_as_a_tree_node() -> None:
     assert small.base_size == 64
     built = assemble(genesis(), [small])
     assert built.block is not None
-    assert is_block_mutated(built.block, True)
+    assert find_mutation(built.block, True)

@@ -22,8 +22,8 @@ def stack(tmp_path: Path) -> Iterator[ApiStack]:
 
 @pytest.fixture
 def peers(stack: ApiStack) -> PeerManager:
-    """Return peers that are greeted and nothing else."""
-    manager = PeerManager()
+    """Return peers that are greeted and nothing else. Nothing is due for them until the test says so."""
+    manager = PeerManager(lambda: 0)
     Handshake(stack.network.context, manager)
     return manager
 
