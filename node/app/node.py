@@ -68,6 +68,8 @@ class Node:
             core = NodeCore(self._config, self._lock, self._on_fatal, self._stop.is_set)
             stack.callback(core.stop)
             log_start(self._config, __version__)
+            if core.params.signet_challenge is not None:
+                logger.info("Signet derived magic (message start): %s", core.params.magic.hex())
             self._write_pid_file(stack)
             if self._config.server:
                 start_api(self._config, core.params, self._methods, stack)

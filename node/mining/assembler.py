@@ -102,8 +102,6 @@ def select_transactions(
             failures = 0
             for entry in entries:
                 selection.add(entry)
-                if options.log_feerates:
-                    _log_feerate(entry)
         else:
             chunks.skip()
             failures += 1
@@ -123,5 +121,8 @@ def _are_final(entries: Sequence[MinableEntry], height: int, lock_time_cutoff: i
     return all(is_final_tx(entry.tx, height, lock_time_cutoff) for entry in entries)
 
 
-def _log_feerate(entry: MinableEntry) -> None:
-    logger.info("fee rate %s txid %s", FeeRate(entry.modified_fee_sat, entry.vsize), hash_to_hex(entry.tx.txid))
+def log_feerates(selection: Selection) -> None:
+    """Log the fee rate of each chosen transaction (`-printpriority`). Call it without the pool's lock."""
+    for entry in selection.entries:
+        feerate = FeeRate(entry.modified_fee_sat, entry.vsize)
+        logger.info("fee rate %s txid %s", feerate, hash_to_hex(entry.tx.txid))

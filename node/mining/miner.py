@@ -13,7 +13,7 @@ from clarion.node.chain.service import ChainService
 from clarion.node.consensus.versionbits import VersionBits
 from clarion.node.errors import BlockInvalid, RpcError
 from clarion.node.mempool.pool import Mempool
-from clarion.node.mining.assembler import Selection, select_transactions
+from clarion.node.mining.assembler import Selection, log_feerates, select_transactions
 from clarion.node.mining.options import MiningOptions
 from clarion.node.mining.template import BlockTemplate, build_block, minimum_time
 from clarion.node.primitives.block import Block
@@ -83,6 +83,8 @@ class Miner:
     def _create(self, script_pubkey: bytes, pool: Mempool | None) -> BlockTemplate:
         prev = self.chain.manager.settled_tip()
         selection, pool_updates = self._select(prev.height + 1, prev.median_time_past(), pool)
+        if self.options.log_feerates:
+            log_feerates(selection)
         self.last = LastAssembly(selection.weight, len(selection.entries))
         version = self.options.version
         if version is None:

@@ -130,11 +130,3 @@ def test_a_success_in_between_starts_the_count_anew() -> None:
     too_large = [chunk(entry(i), weight=4_000_000) for i in range(1000)]
     chunks = Chunks(*too_large, chunk(entry(5000)), *too_large, chunk(entry(5001)))
     assert len(select(chunks, max_weight=8000 + 3999).entries) == 2
-
-
-def test_feerates_are_logged_on_demand(caplog: pytest.LogCaptureFixture) -> None:
-    rich = entry(1)
-    rich.modified_fee_sat = rich.tx.vsize * 7
-    with caplog.at_level("INFO", "clarion"):
-        select_transactions(Chunks(chunk(rich)), HEIGHT, CUTOFF, MiningOptions(log_feerates=True))
-    assert caplog.messages == [f"fee rate 0.00007000 BTC/kvB txid {rich.tx.txid[::-1].hex()}"]

@@ -109,3 +109,14 @@ def test_template_counts_the_changes_of_the_pool(accepting: Accepting) -> None:
     before = miner.create_template().pool_updates
     accepting.put(accepting.spend(accepting.coin(0)))
     assert miner.create_template().pool_updates == miner.pool_updates == before + 1
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_fee_rates_are_logged_on_demand(accepting: Accepting, caplog: pytest.LogCaptureFixture, asked: bool) -> None:
+    tx = accepting.spend(accepting.coin(0), fee=0)
+    tx = accepting.put(accepting.spend(accepting.coin(0), fee=5 * tx.vsize))
+    accepting.pool.prioritise(tx.txid, 2 * tx.vsize)
+    with caplog.at_level("INFO", "clarion.node.mining"):
+        miner_over(accepting, log_feerates=asked).create_template()
+    told = [line for line in caplog.messages if line.startswith("fee rate")]
+    assert told == ([f"fee rate 0.00007000 BTC/kvB txid {tx.txid[::-1].hex()}"] if asked else [])
