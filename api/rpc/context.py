@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from clarion.node.chain.stores import ChainStores
     from clarion.node.config import Config
     from clarion.node.mempool.fees.estimator import FeeEstimator
-    from clarion.node.mempool.orphanage import OrphanInfo
     from clarion.node.mempool.service import MempoolService
     from clarion.node.mining.miner import Miner
     from clarion.node.mining.template_cache import TemplateCache
@@ -75,8 +74,6 @@ class NodeContext:
     warnings: list[str] = field(default_factory=list)
     indexes: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
     """State of each index by its name, as `getindexinfo` tells it."""
-    orphans: Callable[[], Sequence[OrphanInfo]] = tuple
-    """Transactions from peers whose parents are unknown, as `getorphantxs` tells them."""
     scan: ScanState = field(default_factory=lambda: ScanState())
 
     def warnings_json(self) -> list[str] | str:

@@ -73,6 +73,7 @@ def sendrawtransaction(ctx: NodeContext, hexstring: str, maxfeerate: Any, maxbur
         broadcast_transaction(ctx.mempool.acceptor, tx, max_fee or None)
     except BroadcastFailed as failed:
         raise _rpc_error(failed) from None
+    ctx.network.soon(ctx.network.relay.announce, [tx.txid])
     return hash_to_hex(tx.txid)
 
 
@@ -253,6 +254,7 @@ def submitpackage(ctx: NodeContext, package: list[Any], maxfeerate: Any, maxburn
     told = ctx.mempool.acceptor.accept_package(txs, client_maxfeerate=limit)
     if told.error is not None and told.error.rejection is PackageRejection.PCKG_MEMPOOL_ERROR:
         raise RpcError(_rpc_code(TransactionError.MEMPOOL_ERROR), told.error.reject_reason)
+    ctx.network.soon(ctx.network.relay.announce, [tx.txid for tx in txs])
     replaced = {gone.txid for result in told.results.values() for gone in result.replaced}
     return {
         "package_msg": "success" if told.error is None else str(told.error),

@@ -55,7 +55,7 @@ _MAX_VERBOSITY = 2
 )
 def getorphantxs(ctx: NodeContext, verbosity: Any) -> list[Any]:
     """Return the orphans by wtxid. Raises RpcError -8 or -3 for a verbosity that does not exist."""
-    orphans = ctx.orphans()
+    orphans = ctx.network.call(ctx.network.relay.orphans)
     if isinstance(verbosity, bool):
         raise RpcError(RpcCode.TYPE_ERROR, "Verbosity was boolean but only integer allowed")
     level = parse_int(verbosity)

@@ -19,6 +19,7 @@ from clarion.node.net.handshake import PingState
 from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.permissions import permission_names
 from clarion.node.net.protocol import service_names
+from clarion.node.net.relay.state import RelayState
 from clarion.node.net.sync.state import SyncState
 
 _T = ResultType
@@ -114,7 +115,7 @@ def peer_json(ctx: NodeContext, peer: Peer) -> dict[str, Any]:
     answer |= _sync_json(peer)
     answer |= {
         "permissions": permission_names(peer.permissions),
-        "minfeefilter": amount_json(0),
+        "minfeefilter": amount_json(peer.state(RelayState).min_feerate_sat),
         "bytessent_per_msg": _counts(peer.bytes_sent),
         "bytesrecv_per_msg": _counts(peer.bytes_received),
         "connection_type": peer.connection_type.value,
@@ -125,7 +126,12 @@ def peer_json(ctx: NodeContext, peer: Peer) -> dict[str, Any]:
 
 
 def _relay_json(peer: Peer) -> dict[str, Any]:
-    return {"relaytxes": peer.relays_txs, "last_inv_sequence": 0, "inv_to_send": 0}
+    state = peer.state(RelayState) if peer.relays_txs else None
+    return {
+        "relaytxes": peer.relays_txs,
+        "last_inv_sequence": state.last_inv_sequence if state else 0,
+        "inv_to_send": len(state.to_send) if state else 0,
+    }
 
 
 def _sync_json(peer: Peer) -> dict[str, Any]:

@@ -39,6 +39,9 @@ class BlockUpdates:
         self._readmit = readmit
         self._disconnected = DisconnectedTransactions()
         self._holding = False
+        self.on_connected: Callable[[Block], None] = lambda block: None
+        """Called with each block behind the pool, before the commit that tells it; it must return at once."""
+        self.on_disconnected: Callable[[], None] = lambda: None
 
     @property
     def idle(self) -> bool:
@@ -83,6 +86,7 @@ class BlockUpdates:
         pool.transactions_updated += 1
         pool.generation += 1
         self._disconnected.remove_confirmed(block.txs)
+        self.on_connected(block)
 
     def _remove_conflicts(self, tx: Transaction) -> None:
         for txin in tx.inputs:
@@ -98,6 +102,7 @@ class BlockUpdates:
             self._pool.remove_recursive(tx, RemovalReason.REORG)
         self._pool.transactions_updated += 1
         self._pool.generation += 1
+        self.on_disconnected()
 
     # --- the end of a step ------------------------------------------------------------------------------------------
 

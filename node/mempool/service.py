@@ -32,7 +32,7 @@ class MempoolService:
         self.acceptor = acceptor
         self.file = folder / MEMPOOL_FILE
         state = chain.manager.state
-        state.pool = BlockUpdates(pool, state, self._readmit)
+        self.updates = state.pool = BlockUpdates(pool, state, self._readmit)
 
     def start(self) -> None:
         """Have the event log hear of every change, from an empty pool on. Call it once the chain is loaded."""
@@ -60,6 +60,11 @@ class MempoolService:
     def add_unbroadcast(self, txids: Sequence[Txid]) -> None:
         """Note that peers must hear of those of these transactions that are in the pool."""
         self.chain.submit(self._add_unbroadcast, txids).result()
+
+    def broadcast_done(self, txid: Txid) -> None:
+        """Note that a peer has asked for a transaction, if that is news. Returns at once."""
+        if txid in self.pool.unbroadcast:
+            self.chain.submit(self._remove_unbroadcast, txid)
 
     # --- the stored pool --------------------------------------------------------------------------------------------
 
@@ -103,6 +108,10 @@ class MempoolService:
         with self.pool.lock:
             for txid in txids:
                 self.pool.add_unbroadcast(txid)
+
+    def _remove_unbroadcast(self, txid: Txid) -> None:
+        with self.pool.lock:
+            self.pool.remove_unbroadcast(txid)
 
     def _readmit(self, tx: Transaction) -> bool:
         return self.acceptor.accept_now(tx, accept_time=self.pool.clock.now(), bypass_limits=True).valid

@@ -38,6 +38,7 @@ class Connection:
         writer.transport.set_write_buffer_limits(high=max_send_buffer)
         peer.write = self._write
         peer.close = self._close
+        peer.drain = writer.drain
         peer.now_seconds = clock.now
 
     async def run(self) -> None:

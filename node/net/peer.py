@@ -6,7 +6,7 @@ Belongs to the network thread.
 
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import TypeVar
 
@@ -93,6 +93,8 @@ class Peer:
         """Hands bytes to the connection."""
         self.close: Callable[[], None] = lambda: None
         """Ends the connection."""
+        self.drain: Callable[[], Awaitable[None]] = _drained
+        """Waits until the connection can take more; what makes long answers waits before each part."""
         self.now_seconds: Callable[[], int] = lambda: 0
 
     def state(self, kind: type[State]) -> State:
@@ -176,3 +178,7 @@ class Peer:
         """Note that the peer broke the protocol; it is judged when its message has been handled."""
         logger.debug("Misbehaving: peer=%d%s", self.id, f": {reason}" if reason else "")
         self.should_discourage = True
+
+
+async def _drained() -> None:
+    """Return at once."""

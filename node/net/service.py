@@ -22,10 +22,12 @@ from clarion.node.net.listener import Bind, Listener, binds_of
 from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.peer_manager import PeerManager
 from clarion.node.net.protocol import ServiceFlags
+from clarion.node.net.relay.transaction_relay import TransactionRelay
 from clarion.node.net.sync.block_sync import BlockSync
 from clarion.node.net.transport.transport import Transport
 from clarion.node.net.transport.v1 import V1Transport
 from clarion.node.net.transport.v2 import V2Transport
+from clarion.node.primitives.block import Block
 
 T = TypeVar("T")
 
@@ -42,7 +44,8 @@ class NetService:
         self.peers = PeerManager(context.clock.now_us)
         self.handshake = Handshake(context, self.peers)
         self.sync = BlockSync(context, self.peers)
-        self.inventory = Inventory(self.peers, self.sync)
+        self.relay = TransactionRelay(context, self.peers, self.handshake.rejects_transactions)
+        self.inventory = Inventory(self.peers, context.clock, self.sync, self.relay)
         self.connector = Connector(context, self._open)
         self.listener = Listener(binds_of(context.options, context.params.default_port), self._accept)
         self.active = context.options.network_active
@@ -70,6 +73,7 @@ class NetService:
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
+        self.relay.reception.close()
 
     def call(self, function: Callable[..., T], *args: Any) -> T:
         """Return what `function` returns on the network thread."""
@@ -140,7 +144,7 @@ class NetService:
         self._listen_to_chain()
         await self.listener.start()
         self.spawn(self._tick())
-        for work in self.connector.tasks():
+        for work in (*self.connector.tasks(), self.relay.reception.work()):
             self.spawn(work)
         self._started.set()
         await self._stopping.wait()
@@ -157,6 +161,14 @@ class NetService:
         manager.state.on_refused = lambda block_hash, invalid: self.soon(
             self.sync.download.block_failed, block_hash, invalid
         )
+        updates = self.context.mempool.updates
+        updates.on_connected = self._block_connected
+        updates.on_disconnected = lambda: self.soon(self.relay.block_disconnected)
+
+    def _block_connected(self, block: Block) -> None:
+        """Hear of a new block on the chain thread. What matters to relay does not while we catch up."""
+        if not self.context.chain.manager.initial_download:
+            self.soon(self.relay.block_connected, block)
 
     async def _tick(self) -> None:
         clock = self.context.clock

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from clarion.node.mempool.orphanage import OrphanInfo
 from clarion.node.primitives.ids import hash_to_hex, make_outpoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from helpers.anyone import DESCRIPTOR, FEE_SAT, SCRIPT, Money, made_by, spend
@@ -225,14 +224,16 @@ def test_dust_gets_no_priority(scene: Scene) -> None:
 
 def test_orphans_are_told_by_verbosity(scene: Scene) -> None:
     assert scene.ask("getorphantxs") == []
-    scene.stack.context.orphans = lambda: [OrphanInfo(scene.single, [3, 5])]
+    network = scene.stack.network
+    for peer in (5, 3):
+        network.call(network.relay.download.orphans.add, scene.single, peer)
     assert scene.ask("getorphantxs", 0) == [_txid(scene.single)]
     (told,) = scene.ask("getorphantxs", 2)
     assert (told["from"], told["hex"], told["vsize"]) == ([3, 5], scene.single.raw.hex(), scene.single.vsize)
     assert "hex" not in scene.ask("getorphantxs", 1)[0]
     assert scene.stack.error("getorphantxs", 3) == (-8, "Invalid verbosity value 3")
     assert scene.stack.error("getorphantxs", True)[1] == "Verbosity was boolean but only integer allowed"
-    scene.stack.context.orphans = tuple
+    network.call(network.relay.download.orphans.erase, scene.single.wtxid)
 
 
 def test_rest_tells_the_mempool(scene: Scene) -> None:

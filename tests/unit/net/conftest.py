@@ -8,6 +8,7 @@ import pytest
 from clarion.node.net.handshake import Handshake
 from clarion.node.net.inventory import Inventory
 from clarion.node.net.peer_manager import PeerManager
+from clarion.node.net.relay.transaction_relay import TransactionRelay
 from clarion.node.net.sync.block_sync import BlockSync
 from helpers.api_stack import ApiStack
 
@@ -29,8 +30,23 @@ def peers(stack: ApiStack) -> PeerManager:
 
 
 @pytest.fixture
-def sync(stack: ApiStack, peers: PeerManager) -> BlockSync:
-    """Return the synchronisation with these peers, on the test's own thread."""
-    sync = BlockSync(stack.network.context, peers)
-    Inventory(peers, sync)
-    return sync
+def parts(stack: ApiStack, peers: PeerManager) -> Iterator[tuple[BlockSync, TransactionRelay]]:
+    """Return the synchronisation and relay with these peers, on the test's own thread."""
+    context = stack.network.context
+    sync = BlockSync(context, peers)
+    relay = TransactionRelay(context, peers, stack.network.handshake.rejects_transactions)
+    Inventory(peers, context.clock, sync, relay)
+    yield sync, relay
+    relay.reception.close()
+
+
+@pytest.fixture
+def sync(parts: tuple[BlockSync, TransactionRelay]) -> BlockSync:
+    """Return the synchronisation."""
+    return parts[0]
+
+
+@pytest.fixture
+def relay(parts: tuple[BlockSync, TransactionRelay]) -> TransactionRelay:
+    """Return the relay of transactions."""
+    return parts[1]
