@@ -54,9 +54,17 @@ class Lane:
         if not self._takes_early:
             return
         for event in events:
-            if event.row.seq > self.position and len(self._early) < EARLY_ROWS_KEPT:
+            if event.row.seq > self.position and self._has_room():
                 self._early[event.row.seq] = event
         self._woken.set()
+
+    def _has_room(self) -> bool:
+        if len(self._early) >= EARLY_ROWS_KEPT:
+            # A row that came from the log in the very moment in which it was offered is still here.
+            for seq in list(self._early):
+                if seq <= self.position:
+                    self._early.pop(seq, None)
+        return len(self._early) < EARLY_ROWS_KEPT
 
     def stop_at(self, seq: int) -> None:
         """End the lane as soon as row `seq` has been told."""

@@ -214,6 +214,17 @@ def test_only_so_many_offered_rows_wait(monkeypatch: pytest.MonkeyPatch) -> None
     engine.stop(5)
 
 
+def test_rows_that_were_told_meanwhile_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_module, "EARLY_ROWS_KEPT", 2)
+    engine = EventsEngine(_source(1), [_early()], 2)
+    (lane,) = engine._lanes
+    rows = _pool_rows(4, after=2)
+    engine.offer(rows[:2])
+    lane.position = 4  # the lane was told both by the log while they were on their way
+    engine.offer(rows[2:])
+    assert list(lane._early) == [5, 6]
+
+
 def test_what_is_offered_in_any_mixture_is_told_once_and_in_order() -> None:
     source, early, chance = _source(1), _early(), random.Random(7)
     engine = EventsEngine(source, [early], 0)
