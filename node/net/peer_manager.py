@@ -36,6 +36,8 @@ class PeerManager:
         self.on_ready: list[PeerHook] = []
         """Called when a handshake is over."""
         self.on_disconnected: list[PeerHook] = []
+        self.before_message: list[Callable[[Peer, str], Awaitable[None]]] = []
+        """Called before each message of a peer, with its command."""
         self.on_message_done: list[Callable[[Peer], Awaitable[None]]] = []
         """Called after each message of a peer."""
         self.ticks: list[Tick] = []
@@ -90,6 +92,8 @@ class PeerManager:
         if handler is None:
             logger.debug('Unknown message type "%s" from peer=%d', sanitize(command), peer.id)
             return
+        for hook in self.before_message:
+            await hook(peer, command)
         try:
             await handler(peer, payload)
         except DecodeError as error:

@@ -12,6 +12,9 @@ CORE_VERSION = 310000
 
 
 def user_agent(comments: Sequence[str] = ()) -> str:
-    """Return the user agent; clients parse the version between the colon and the bracket."""
-    inner = "; ".join([f"Clarion:{__version__}", *comments])
-    return f"/Satoshi:31.0.0({inner})/"
+    """Return the user agent; clients parse the version between the colon and the bracket.
+
+    The operator's comments have brackets of their own: tools that are made for the reference look for them there.
+    """
+    own = f"({'; '.join(comments)})" if comments else ""
+    return f"/Satoshi:31.0.0(Clarion:{__version__}){own}/"

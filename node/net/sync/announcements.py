@@ -34,15 +34,15 @@ class BlockAnnouncements:
         self._manager = context.chain.manager
         self._told = self._manager.tip
 
-    def tip_moved(self) -> bool:
-        """Queue the new blocks for every peer, unless we are catching up ourselves; whether the tip has moved."""
+    def tip_moved(self) -> int:
+        """Queue the new blocks for every peer, unless we are catching up ourselves; return how many were connected."""
         before, tip = self._told, self._manager.tip
         if tip is before:
-            return False
+            return 0
         self._told = tip
-        if self._manager.initial_download:
-            return True
         fork = last_common_ancestor(before, tip)
+        if self._manager.initial_download:
+            return tip.height - fork.height
         hashes: list[BlockHash] = []
         at: BlockIndexEntry | None = tip
         while at is not None and at is not fork and len(hashes) < MAX_BLOCKS_TO_ANNOUNCE:
@@ -50,7 +50,7 @@ class BlockAnnouncements:
             at = at.prev
         for peer in self._peers.peers.values():
             peer.state(SyncState).to_announce += hashes[::-1]
-        return True
+        return tip.height - fork.height
 
     def request_headers_announcements(self, peer: Peer) -> None:
         """Ask a peer to announce by headers, once its chain is known to be worth following."""

@@ -33,7 +33,7 @@ class BlockSync:
         self.requests = BlockRequests()
         self.headers = HeaderSync(context, self.requests)
         self.recent = RecentBlocks(context.stores.block_files)
-        self.download = BlockDownload(context, self.requests, self.headers, self.recent)
+        self.download = BlockDownload(context, self.requests, self.headers, self.recent, peers.judge)
         self.compact = CompactBlocks(context, self.requests, self.headers, self.download, self.recent)
         self.download.on_good_block = self.compact.prefer
         self.serving = BlockServing(context, self.recent)
@@ -47,6 +47,7 @@ class BlockSync:
         peers.register("cmpctblock", self.compact.compact_block)
         peers.register("getblocktxn", self.compact.get_block_txn)
         peers.register("blocktxn", self.compact.block_txn)
+        peers.before_message.append(self.download.settle)
         peers.ticks.append(self._tick)
         peers.on_disconnected.append(self._forget)
 
@@ -55,9 +56,8 @@ class BlockSync:
 
     def tip_moved(self) -> None:
         """Take note of a commit that may have moved the tip. Runs on the network thread."""
-        if not self.announcements.tip_moved():
-            return
-        self.download.tip_moved()
+        for _ in range(self.announcements.tip_moved()):
+            self.download.block_connected()
         for peer in list(self._peers.peers.values()):
             if peer.fully_connected and not peer.leaving:
                 self.announcements.announce(peer)

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable
 
 from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.consensus.deployments import buried_active_after
 from clarion.node.consensus.pow import block_proof
 from clarion.node.consensus.witness import find_mutation
@@ -35,6 +36,8 @@ LIMITED_PEER_BLOCKS = 288
 STALLING_TIMEOUT_US = 2 * SECOND_US
 MAX_STALLING_TIMEOUT_US = 64 * SECOND_US
 MAX_SOURCES = 10_000
+MAX_PENDING = 32
+"""Blocks of one peer that may be in work in initial download."""
 
 logger = logging.getLogger("clarion.net")
 
@@ -42,7 +45,16 @@ logger = logging.getLogger("clarion.net")
 class BlockDownload:
     """Fetches what the headers promise."""
 
-    def __init__(self, context: NetContext, requests: BlockRequests, headers: HeaderSync, recent: RecentBlocks) -> None:
+    def __init__(
+        self,
+        context: NetContext,
+        requests: BlockRequests,
+        headers: HeaderSync,
+        recent: RecentBlocks,
+        judge: Callable[[Peer], None],
+    ) -> None:
+        """`judge` is called for a peer whose block turned out bad while none of its messages was handled."""
+        self._judge = judge
         self._context = context
         self._requests = requests
         self._headers = headers
@@ -65,32 +77,49 @@ class BlockDownload:
         await self.process(peer, BlockMessage.parse(payload).block)
 
     async def process(self, peer: Peer, block: Block, *, via_compact_block: bool = False) -> None:
-        """Have a block checked and, if it is good, connected."""
+        """Have a block checked and, if it is good, connected.
+
+        In initial download this does not wait for the result, so that the next blocks are at hand; `settle` does.
+        """
         block_hash = block.hash
-        now_us = self._context.clock.now_us()
         logger.debug("received block %s peer=%d", hash_to_hex(block_hash), peer.id)
-        requested = self._requests.is_requested(block_hash)
-        self._requests.remove(block_hash, now_us, peer)
         parent = self._manager.lookup(block.header.prev_hash)
         if parent is not None and self._is_mutated(peer, block, parent):
+            self._requests.remove(block_hash, self._context.clock.now_us(), peer)
             return
         self._recent.keep(block)
         self._note_source(block_hash, peer, not via_compact_block)
         work = 0 if parent is None else parent.chainwork + block_proof(block.header.bits)
+        # The request stays until the block is stored, so that nobody else is asked for it meanwhile.
         future = self._context.chain.submit(
             self._manager.process_new_block,
             block,
-            force=requested or via_compact_block,
+            force=self._requests.is_requested(block_hash) or via_compact_block,
             min_pow_checked=via_compact_block or (parent is not None and work >= self._headers.work_threshold()),
         )
+        pending = peer.state(SyncState).pending
+        pending.append(asyncio.ensure_future(self._conclude(peer, block_hash, asyncio.wrap_future(future))))
+        room = MAX_PENDING if self._manager.initial_download else 0
+        while len(pending) > room:
+            await pending.popleft()
+
+    async def settle(self, peer: Peer, command: str) -> None:
+        """Wait for the peer's blocks before anything else of it is handled: answers come in order."""
+        pending = peer.state(SyncState).pending
+        if command != "block":
+            while pending:
+                await pending.popleft()
+
+    async def _conclude(self, peer: Peer, block_hash: BlockHash, future: "asyncio.Future[BlockOutcome]") -> None:
         try:
-            outcome = await asyncio.wrap_future(future)
+            outcome = await future
         except StorageError as error:
             logger.error("block %s is lost: %s", hash_to_hex(block_hash), error)
             return
+        now_us = self._context.clock.now_us()
         if outcome.new:
             peer.last_block = self._context.clock.now()
-            self._requests.remove(block_hash, self._context.clock.now_us())
+        self._requests.remove(block_hash, now_us, None if outcome.new else peer)
         if outcome.invalid is not None:
             self.block_failed(block_hash, outcome.invalid)
         elif outcome.checked or not outcome.new:
@@ -117,6 +146,7 @@ class BlockDownload:
         source = self._sources.pop(block_hash, None)
         if source is not None and not source[0].leaving:
             punish_for_block(source[0], invalid, via_compact_block=not source[1], what=str(invalid))
+            self._judge(source[0])
 
     # --- blocks that are wanted -------------------------------------------------------------------------------------
 
@@ -205,7 +235,7 @@ class BlockDownload:
             self._stalling_timeout_us = longer
             logger.debug("Increased stalling timeout temporarily to %d seconds", longer // SECOND_US)
 
-    def tip_moved(self) -> None:
+    def block_connected(self) -> None:
         """Lower the patience again step by step while blocks come in."""
         shorter = max(self._stalling_timeout_us * 85 // 100, STALLING_TIMEOUT_US)
         if shorter != self._stalling_timeout_us:

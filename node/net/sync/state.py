@@ -3,6 +3,8 @@
 Owns: the values. Never: deciding.
 """
 
+import asyncio
+from collections import deque
 from dataclasses import dataclass, field
 
 from clarion.node.chain.block_index import BlockIndexEntry
@@ -26,6 +28,8 @@ class SyncState:
     best_header_sent: BlockIndexEntry | None = None
     in_flight: dict[BlockHash, BlockIndexEntry] = field(default_factory=dict)
     """Blocks that were asked for, in the order of asking."""
+    pending: "deque[asyncio.Task[None]]" = field(default_factory=deque)
+    """Blocks that it sent and that are in work."""
     downloading_since_us: int = 0
     stalling_since_us: int = 0
     sync_started: bool = False
