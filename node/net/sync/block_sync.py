@@ -75,7 +75,7 @@ class BlockSync:
         self.download.check_patience(peer, now_us)
         if not peer.leaving:
             self._check_headers_patience(peer, now_us)
-        if peer.leaving or not can_serve_blocks(peer):
+        if peer.leaving or not can_serve_blocks(peer) or self.headers.deciding:
             return
         if (self._may_sync_from(peer) and not is_limited(peer)) or not self._manager.initial_download:
             self.download.request_more(peer, now_us)

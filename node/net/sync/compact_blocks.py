@@ -128,12 +128,12 @@ class CompactBlocks:
         if parent.chainwork + block_proof(compact.header.bits) < self._headers.work_threshold():
             net_logger.debug("Ignoring low-work compact block from peer %d", peer.id)
             return
-        entry = await self._headers.accept(peer, [compact.header], via_compact_block=True)
-        if entry is None:
-            return
-        note_block(self._manager, peer.state(SyncState), entry.hash)
-        if not entry.has_data:
-            await self._take(peer, compact, entry, parent)
+        with self._headers.first_choice():
+            entry = await self._headers.accept(peer, [compact.header], via_compact_block=True)
+            if entry is not None:
+                note_block(self._manager, peer.state(SyncState), entry.hash)
+                if not entry.has_data:
+                    await self._take(peer, compact, entry, parent)
 
     async def _take(self, peer: Peer, compact: CompactBlock, entry: BlockIndexEntry, parent: BlockIndexEntry) -> None:
         state = peer.state(SyncState)

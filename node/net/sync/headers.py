@@ -6,7 +6,8 @@ Source: Bitcoin Core's net_processing.cpp; BIP130.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 
 from clarion.node.chain.block_index import BlockIndexEntry
@@ -45,6 +46,8 @@ class HeaderSync:
         self._context = context
         self._requests = requests
         self._manager = context.chain.manager
+        self.deciding = 0
+        """How many headers are being looked at whose blocks may be asked of those who brought them."""
         self._asked_for: BlockHash | None = None
         """The last announced block because of which a peer was asked that we do not sync from."""
 
@@ -84,8 +87,21 @@ class HeaderSync:
             return
         await self.process(peer, Headers.parse(payload).headers)
 
+    @contextmanager
+    def first_choice(self) -> Iterator[None]:
+        """Until this is over nobody else is asked for blocks: whoever brings a header is the first to be asked."""
+        self.deciding += 1
+        try:
+            yield
+        finally:
+            self.deciding -= 1
+
     async def process(self, peer: Peer, headers: Sequence[BlockHeader], *, via_compact_block: bool = False) -> None:
         """Take headers in, however they came, and fetch their blocks if they lead to a better tip."""
+        with self.first_choice():
+            await self._process(peer, headers, via_compact_block=via_compact_block)
+
+    async def _process(self, peer: Peer, headers: Sequence[BlockHeader], *, via_compact_block: bool) -> None:
         state = peer.state(SyncState)
         if not headers:
             state.last_getheaders_us = 0
