@@ -65,6 +65,19 @@ class Activation:
         finally:
             self._state.pool.release()
 
+    def commit_settled(self) -> bool:
+        """Commit all but the blocks whose scripts are still being checked; False if these must be waited for.
+
+        So the workers always have the next block's checks at hand: waiting for them would let them run dry.
+        """
+        speculation = self._connector.speculation
+        end = speculation.begin
+        if end is None or not self._state.initial_download or not self._journal.divisible:
+            return False
+        self._journal.commit(end)
+        speculation.committed(end)
+        return True
+
     def _settled(self, keep: int = 0) -> bool:
         """Wait for script checks; False if a block failed and was taken back."""
         return self._first_failed(keep) is None
@@ -108,7 +121,7 @@ class Activation:
         fork = state.active.find_fork(start) if start is not None else None
         if fork is not state.active.tip:
             self._journal.tip_changed(fork)
-        if not state.initial_download or self._journal.due:
+        if not state.initial_download or (self._journal.due and not self.commit_settled()):
             if not self._settled():
                 raise _TakenBack
             self._journal.commit()

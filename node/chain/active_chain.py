@@ -119,10 +119,10 @@ class ActiveChain:
                 raise StorageError(f"the active chain leaves the path to its tip behind height {start}")
         self._tip = self._index.entry(tip)
 
-    def hashes_above(self, height: int) -> list[tuple[int, BlockHash]]:
-        """Return (height, hash) of every block above `height`, upward."""
+    def hashes_between(self, below: int, top: int) -> list[tuple[int, BlockHash]]:
+        """Return (height, hash) of every block above height `below`, upward to height `top`."""
         hash_of = self._index.columns.hash_of
-        return [(at, hash_of(self._numbers[at])) for at in range(height + 1, len(self._numbers))]
+        return [(at, hash_of(self._numbers[at])) for at in range(below + 1, top + 1)]
 
     def locator(self) -> list[BlockHash]:
         """Return hashes from the tip back to genesis, ever further apart after the eleventh."""

@@ -1,7 +1,10 @@
 """The coins of the tip: a write-back cache over the coin store.
 
-Owns: which coins exist at the tip of the active chain. Never: whether spending one is allowed.
-Used by the chain thread alone, but for `get`, which may be called by others under the chain lock.
+Owns: which coins exist at the tip of the active chain. Never: whether spending one is allowed, when it is flushed.
+Used by the chain thread alone, but for `get`, which may be called by others under the chain lock, and `end_flush`.
+
+Changes lie in up to three layers: those that came last, those that a flush is writing, and the store below. An outpoint
+is looked for in this order, so it makes no difference whether the store has the second layer's changes already.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,10 +32,17 @@ class CoinsCache:
         """Coins that the store has never heard of: spending one leaves nothing to delete there."""
         self._changed: dict[OutPoint, Coin | None] = {}
         """The other changes, `None` for a spent coin. No outpoint is in both."""
+        self._flushing: Mapping[OutPoint, Coin | None] = {}
+        """The changes that a flush writes; neither they nor this mapping change until it is over."""
 
     @property
     def size_bytes(self) -> int:
-        """Estimated memory of the unflushed changes in bytes."""
+        """Estimated memory in bytes of the changes that the store does not have, or may not have yet."""
+        return self.unflushed_bytes + len(self._flushing) * ENTRY_BYTES
+
+    @property
+    def unflushed_bytes(self) -> int:
+        """Estimated memory in bytes of the changes that no flush has begun to write."""
         return (len(self._fresh) + len(self._changed)) * ENTRY_BYTES
 
     def get(self, outpoint: OutPoint) -> Coin | None:
@@ -40,13 +50,14 @@ class CoinsCache:
         coin = self._fresh.get(outpoint)
         if coin is not None:
             return coin
-        if outpoint in self._changed:
-            return self._changed[outpoint]
+        for layer in (self._changed, self._flushing):
+            if outpoint in layer:
+                return layer[outpoint]
         return self._kept.get(outpoint) or self._store.fetch([outpoint]).get(outpoint)
 
     def fetch(self, outpoints: Sequence[OutPoint]) -> dict[OutPoint, Coin]:
         """Return the unspent ones among `outpoints`, asking the store once for what the cache does not know."""
-        find_fresh, changed, find_kept = self._fresh.get, self._changed, self._kept.get
+        find_fresh, changed, flushing, find_kept = self._fresh.get, self._changed, self._flushing, self._kept.get
         found: dict[OutPoint, Coin] = {}
         missing = []
         for outpoint in outpoints:
@@ -54,6 +65,10 @@ class CoinsCache:
             if coin is None:
                 if outpoint in changed:
                     coin = changed[outpoint]
+                    if coin is None:
+                        continue
+                elif outpoint in flushing:
+                    coin = flushing[outpoint]
                     if coin is None:
                         continue
                 else:
@@ -113,9 +128,19 @@ class CoinsCache:
         else:
             self._fresh[outpoint] = coin
 
+    def begin_flush(self) -> Mapping[OutPoint, Coin | None]:
+        """Return every change since the last flush, to be written; from now on they are not changed any more."""
+        assert not self._flushing, "one flush at a time"
+        changes = self._changed
+        changes.update(self._fresh)
+        self._fresh, self._changed, self._flushing = {}, {}, changes
+        return changes
+
+    def end_flush(self) -> None:
+        """Let go of the changes that `begin_flush` returned: the store has them. Any thread may call it."""
+        self._flushing = {}
+
     def flush(self, tip: BlockHash) -> None:
         """Write every change and the tip that they belong to in one transaction. Raises StorageError."""
-        self._changed.update(self._fresh)
-        self._store.flush(self._changed, tip)
-        self._fresh = {}
-        self._changed = {}
+        self._store.flush(self.begin_flush(), tip)
+        self.end_flush()

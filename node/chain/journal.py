@@ -1,16 +1,16 @@
 """What changed since the last commit, and the commit itself.
 
 Owns: the order of all rows of the event log, those of the mempool among them, and the order files → tip commit →
-telling → coins (the commit rule). Never: deciding what changes.
+telling → coins (the commit rule). Never: deciding what changes, writing coins (see `coin_flusher`).
 Runs on the chain thread; a failed write raises StorageError and the node stops, with the last commit intact.
 """
 
-import gc
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.coin_flusher import CoinFlusher
 from clarion.node.chain.state import ChainState
 from clarion.node.chain.stores import ChainStores
 from clarion.node.chain.tip_watch import TipWatch
@@ -32,6 +32,16 @@ class Mark(NamedTuple):
     logged_tip: BlockIndexEntry | None
     kept_height: int | None
     initial_download: bool
+    height: int
+    """The tip's."""
+
+    def since(self, committed: "Mark") -> "Mark":
+        """Return the same moment as it is counted once everything before `committed` is written."""
+        return self._replace(
+            events=self.events - committed.events,
+            chain_rows=self.chain_rows - committed.chain_rows,
+            kept_height=committed.height,
+        )
 
 
 class Journal:
@@ -53,7 +63,8 @@ class Journal:
         self._chain_since = self._pool_since = 0.0
         self._logged_tip: BlockIndexEntry | None = None
         self._kept_height: int | None = None
-        self._flushed = True
+        self._whole = False
+        self.flusher = CoinFlusher(state, stores.coins)
         self.last_seq = stores.chain.last_seq
         """Number of the last row that is noted, durable or not; 0 for an empty log. May be read on any thread."""
         self.on_commit: Callable[[int], None] = lambda seq: None
@@ -108,6 +119,7 @@ class Journal:
             self._logged_tip,
             self._kept_height,
             self._state.initial_download,
+            self._state.active.height,
         )
 
     def rewind(self, mark: "Mark") -> None:
@@ -190,36 +202,54 @@ class Journal:
     @property
     def due(self) -> bool:
         """Whether the commit can't be put off any longer."""
-        options = self._state.options
-        if self._state.coins.size_bytes > options.cache_bytes or self.pool_patience_s == 0.0:
+        if self.flusher.due or self._whole or self.pool_patience_s == 0.0:
             return True
-        return bool(self._chain_rows) and time.monotonic() - self._chain_since >= options.flush_interval_s
+        waited_s = time.monotonic() - self._chain_since
+        return bool(self._chain_rows) and waited_s >= self._state.options.flush_interval_s
+
+    @property
+    def divisible(self) -> bool:
+        """Whether what waits may be committed up to a mark: there are rows of the chain alone, and no need to flush."""
+        return not (self._pool_rows or self._confirmed or self._whole or self.flusher.due)
+
+    def want_whole_commit(self) -> None:
+        """Have the next commit be made soon, and not up to a mark."""
+        self._whole = True
+
+    @property
+    def durable_seq(self) -> int:
+        """Number of the last row that is committed."""
+        return self.last_seq - len(self._events)
 
     def sync_files(self) -> None:
         """Make the block and undo files durable. Nothing may refer to them before."""
         self._stores.block_files.sync()
         self._stores.undo_files.sync()
 
-    def commit(self) -> None:
-        """Make everything durable: files first, then the tip with its events; tell; then flush the coins.
+    def commit(self, before: Mark | None = None) -> None:
+        """Make everything durable: files first, then the tip with its events; tell; then begin to flush the coins.
 
-        In initial download the coins wait until the cache is full or `flush` is called: a restart brings them to the tip.
+        With `before`, what was noted since that mark keeps waiting (see `divisible`), and the coins with it. In initial
+        download the coins wait until the cache is full or `flush` is called: a restart brings them to the tip.
         """
         if not self.pending:
             return
-        self._seal_confirmed()
         assert not self._connected, "a step is committed once it has ended"
-        told, moved = bool(self._events), bool(self._chain_rows)
-        seq = self._commit_chain() if self.chain_pending else self._write(ChainCommit(events=self._events))
-        if moved:
-            self._flushed = False
+        end = before or self.mark()
+        self._whole = self._whole and before is not None
+        if self.chain_pending:
+            seq = self._commit_chain(end)
+        else:
+            seq = self._write(ChainCommit(events=self._events), end)
+        if end.chain_rows:
+            self.flusher.tip_moved()
             self.tip_watch.tip_moved()
-        if told:
+        if end.events:
             self.on_commit(seq)
-        if moved:
+        if end.chain_rows and before is None:
             self._flush_behind()
 
-    def _commit_chain(self) -> int:
+    def _commit_chain(self, end: Mark) -> int:
         state = self._state
         self.sync_files()
         kept = self._kept_height if self._kept_height is not None else -1
@@ -228,33 +258,33 @@ class Journal:
                 ChainCommit(
                     blocks=state.index.rows(state.dirty),
                     disconnect_to=kept,
-                    connect=state.active.hashes_above(kept),
-                    events=self._events,
-                )
+                    connect=state.active.hashes_between(kept, end.height),
+                    events=self._events[: end.events],
+                ),
+                end,
             )
             state.dirty = set()
-            self._kept_height = state.active.height
-            state.told_tip = state.active.tip
+            self._kept_height = end.height
+            state.told_tip = state.active.at(end.height)
         return seq
 
-    def _write(self, change: ChainCommit) -> int:
+    def _write(self, change: ChainCommit, end: Mark) -> int:
         """Write a commit. Rows of the mempool alone need no lock of the chain: no reader sees them in memory."""
         seq = self._stores.chain.commit(change)
-        assert seq == self.last_seq, "rows were told under other numbers than they have in the log"
-        self._events, self._early = [], []
-        self._chain_rows = self._pool_rows = 0
+        del self._events[: end.events]
+        assert seq == self.durable_seq, "rows were told under other numbers than they have in the log"
+        self._early = []
+        self._chain_rows -= end.chain_rows
+        self._chain_since = time.monotonic()
+        self._pool_rows = 0
         return seq
 
     def _flush_behind(self) -> None:
-        state = self._state
-        if not state.initial_download or state.coins.size_bytes > state.options.cache_bytes:
-            self.flush()
-        if state.initial_download:
-            # Coins pile up by the million and hold no cycles: the collector must not walk them again and again.
-            gc.freeze()
+        if self.flusher.due:
+            self.flusher.begin()
+        elif not self._state.initial_download:
+            self.flusher.begin_if_idle()
 
     def flush(self) -> None:
-        """Write the changed coins, together with the committed tip that they belong to."""
-        if not self._flushed:
-            self._state.coins.flush(self._state.active.tip.hash)
-            self._flushed = True
+        """Return once the coins of the committed tip are written. Raises StorageError."""
+        self.flusher.finish()

@@ -125,6 +125,11 @@ class ChainManager:
         self._activation.settle()
         self.journal.commit()
 
+    def commit_due(self) -> None:
+        """Do so as far as it can be done without waiting for scripts; where that is not enough, wait for them."""
+        if not self._activation.commit_settled():
+            self.commit()
+
     def settled_tip(self) -> BlockIndexEntry:
         """Return the tip once no script check of it or its ancestors is open. Runs on the chain thread."""
         self._activation.settle()

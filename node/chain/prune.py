@@ -92,6 +92,10 @@ class Pruner:
         newest = self._stores.block_files.current
         if newest is None or newest == self._checked_file:
             return
+        if self._state.told_tip is not self._state.active.tip:
+            # The coins must reach the tip first, and can't before all scripts of the blocks ahead have been checked.
+            self._journal.want_whole_commit()
+            return
         self._checked_file = newest
         self.prune_to_target()
 

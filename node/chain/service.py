@@ -4,9 +4,11 @@ Owns: the queue of jobs, when their work is committed, and what happens when one
 Never: what the jobs do.
 """
 
+import gc
 import logging
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -43,14 +45,20 @@ class ChainService:
         self._on_fatal = on_fatal
         self._taken = threading.Condition()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._uncommitted: list[tuple[Future[Any], Any]] = []
+        self._uncommitted: deque[tuple[Future[Any], Any, int]] = deque()
+        """Jobs that are done, with their result and the last row of the log that they may have noted."""
         self._thread = threading.Thread(target=self._run, name="chain", daemon=True)
         self._failed: BaseException | None = None
         self._closed = False
 
     def start(self) -> None:
         """Start the chain thread."""
+        # A flush that fails while the thread has nothing to do must be noticed too.
+        self.manager.journal.flusher.on_over = self._look_after_flush
         self._thread.start()
+
+    def _look_after_flush(self) -> None:
+        self.submit(self.manager.journal.flusher.check)
 
     def submit(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
         """Run `call` on the chain thread. The future carries its result or its exception."""
@@ -83,7 +91,7 @@ class ChainService:
         except queue.Empty:
             self._commit()
             if not self.manager.state.importing:
-                self.manager.journal.flush()
+                self.manager.journal.flusher.begin_if_idle()
             job = self._jobs.get()
         with self._taken:
             self._taken.notify_all()
@@ -124,22 +132,29 @@ class ChainService:
             raise
         except (ClarionError, ValueError) as error:
             # The client's fault, or the data's: the chain goes on. What was done before it failed stays done.
-            self._uncommitted.append((job.future, error))
+            self._uncommitted.append((job.future, error, journal.last_seq))
         else:
-            self._uncommitted.append((job.future, result))
+            self._uncommitted.append((job.future, result, journal.last_seq))
         journal.tell_early()
-        if journal.due or not journal.pending:
+        if not journal.pending:
             self._commit()
+        elif journal.due:
+            self.manager.commit_due()
+            self._resolve(journal.durable_seq)
         elif not journal.chain_pending:
             self._resolve()
+        if self.manager.state.initial_download:
+            # Blocks and coins pile up by the million and hold no cycles: the collector must not walk them again and again.
+            gc.freeze()
 
     def _commit(self) -> None:
         self.manager.commit()
         self._resolve()
 
-    def _resolve(self) -> None:
-        done, self._uncommitted = self._uncommitted, []
-        for future, result in done:
+    def _resolve(self, seq: int | None = None) -> None:
+        """Answer the jobs that are done; with `seq` as far as they noted nothing behind that row."""
+        while self._uncommitted and (seq is None or self._uncommitted[0][2] <= seq):
+            future, result, _ = self._uncommitted.popleft()
             if isinstance(result, BaseException):
                 future.set_exception(result)
             else:
@@ -150,7 +165,7 @@ class ChainService:
         with self._taken:
             self._failed = error
             self._taken.notify_all()
-        waiting = [future for future, _ in self._uncommitted]
+        waiting = [future for future, _, _ in self._uncommitted]
         if job is not None:
             waiting.append(job.future)
         while True:

@@ -55,6 +55,16 @@ class Speculation:
     def __len__(self) -> int:
         return len(self._blocks)
 
+    @property
+    def begin(self) -> Mark | None:
+        """The journal before the first unsettled block was connected, None if there is none."""
+        return self._blocks[0].mark if self._blocks else None
+
+    def committed(self, end: Mark) -> None:
+        """Take note that the journal has written everything before `end`."""
+        for block in self._blocks:
+            block.mark = block.mark.since(end)
+
     def add(self, block: Unsettled) -> None:
         """Take note of the new tip."""
         self._blocks.append(block)

@@ -19,6 +19,7 @@ from clarion.node.chain.journal import Journal
 from clarion.node.chain.speculation import Speculation
 from clarion.node.primitives.block import Block
 from clarion.node.storage.block_files import BlockFiles
+from clarion.node.storage.coin_store import CoinStore
 from clarion.node.storage.undo_files import UndoFiles
 from clarion.node.validation.pipeline import ScriptPipeline
 from clarion.node.validation.process_queue import ProcessQueue
@@ -40,7 +41,7 @@ TIMED: Sequence[tuple[str, Any, str]] = (
     ("undo", UndoFiles, "append"),
     ("sync files", Journal, "sync_files"),
     ("tip commit", Journal, "commit"),
-    ("flush", Journal, "flush"),
+    ("flush", CoinStore, "flush"),
     (WAIT, Speculation, "settle"),
 )
 

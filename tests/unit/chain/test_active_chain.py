@@ -30,10 +30,10 @@ def test_a_block_of_a_branch_is_not_in_the_chain() -> None:
     assert active.next(active.at(3)) is active.at(4)
 
 
-def test_hashes_above_go_upward() -> None:
+def test_hashes_between_two_heights_go_upward() -> None:
     _, active = _chain(5)
-    assert active.hashes_above(2) == [(3, active.at(3).hash), (4, active.at(4).hash)]
-    assert len(active.hashes_above(-1)) == 5
+    assert active.hashes_between(1, 3) == [(2, active.at(2).hash), (3, active.at(3).hash)]
+    assert len(active.hashes_between(-1, 4)) == 5
 
 
 def test_locator_takes_single_steps_then_doubles_and_ends_in_genesis() -> None:

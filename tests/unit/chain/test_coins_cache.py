@@ -72,11 +72,19 @@ def test_random_walks_agree_with_a_plain_set(seed: int) -> None:
     states: list[dict[OutPoint, Coin]] = [{}]
     deltas: list[BlockDelta] = []
     known: set[OutPoint] = set()
-    for _ in range(60):
-        choice = source.randrange(6)
-        if choice == 0:
-            cache.flush(_HASH)
-            assert store.coins == states[-1]
+    under_way: tuple[Mapping[OutPoint, Coin | None], dict[OutPoint, Coin]] | None = None
+    for _ in range(90):
+        choice = source.randrange(7)
+        if choice in (0, 6) and under_way is None:
+            under_way = cache.begin_flush(), states[-1]
+        elif choice == 0 and under_way is not None:
+            # Reads must be right before the store has the changes, between that and `end_flush`, and after it.
+            changes, flushed = under_way
+            store.flush(changes, _HASH)
+            assert store.coins == flushed
+            assert cache.fetch(sorted(known)) == states[-1]
+            cache.end_flush()
+            under_way = None
         elif choice == 4:
             some = source.sample(sorted(states[-1]), min(len(states[-1]), 4))
             cache.keep({outpoint: states[-1][outpoint] for outpoint in some})
@@ -105,6 +113,22 @@ def test_coins_spent_before_a_flush_leave_nothing_to_delete() -> None:
     assert cache.size_bytes == 4 * ENTRY_BYTES
     cache.flush(_HASH)
     assert (store.deleted, cache.size_bytes) == (0, 0)
+
+
+def test_what_a_flush_is_writing_counts_until_it_is_over() -> None:
+    cache, store = _cache()
+    first = _delta(1, {})
+    cache.connect(first)
+    changes = cache.begin_flush()
+    second = _delta(2, first.created)
+    cache.connect(second)
+    assert (cache.size_bytes, cache.unflushed_bytes) == (6 * ENTRY_BYTES, 5 * ENTRY_BYTES)
+    assert changes == first.created
+    store.flush(changes, _HASH)
+    cache.end_flush()
+    assert cache.size_bytes == cache.unflushed_bytes == 5 * ENTRY_BYTES
+    cache.flush(_HASH)
+    assert store.coins == _apply(dict(first.created), second)
 
 
 def test_an_overwritten_coin_is_deleted_when_it_is_spent() -> None:

@@ -83,3 +83,17 @@ def test_crash_between_commit_and_deletion(node: ChainNode, monkeypatch: pytest.
     assert node.block_files.numbers()[0] > 0
     assert again.prune_height(node.manager.tip) == last_pruned(node)
     assert node.tip == CHAIN[-1].hash
+
+
+def test_blocks_whose_scripts_are_still_checked_are_waited_for(node: ChainNode) -> None:
+    automatic = pruner(node, ROOM + FILE_BYTES)
+    journal, state = node.manager.journal, node.manager.state
+    below = state.active.at(499)
+    told, state.told_tip = state.told_tip, below
+    automatic.after_commit()
+    assert last_pruned(node) == -1
+    assert journal.due
+    assert not journal.divisible
+    state.told_tip = told
+    automatic.after_commit()
+    assert last_pruned(node) > 0

@@ -2,23 +2,25 @@
 
 from pathlib import Path
 
-from clarion.node.chain.coins_cache import CoinsCache
+from clarion.node.chain.coin_flusher import CoinFlusher
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from helpers.chain_builder import OP_TRUE, Built, genesis, make_block, make_chain
 from helpers.chain_node import ChainNode
 
 
 def _coins(node: ChainNode) -> dict[bytes, int]:
+    node.manager.journal.flush()
     return {bytes(outpoint): coin.value for outpoint, coin in node.database.coins.iterate()}
 
 
 def _without_flush(node: ChainNode, *blocks: Built) -> None:
     """Commit the tip and lose the coins, as a crash between the tip commit and the flush does."""
-    flush, CoinsCache.flush = CoinsCache.flush, lambda self, tip: None  # type: ignore[method-assign]
+    node.manager.journal.flush()
+    begin, CoinFlusher.begin = CoinFlusher.begin, lambda self: None  # type: ignore[method-assign]
     try:
         node.submit(*blocks)
     finally:
-        CoinsCache.flush = flush  # type: ignore[method-assign]
+        CoinFlusher.begin = begin  # type: ignore[method-assign]
 
 
 def _spending_chain() -> list[Built]:

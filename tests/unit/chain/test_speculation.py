@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
+from clarion.node.chain.coin_flusher import CoinFlusher
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.consensus.connect import ScriptJob
 from clarion.node.errors import ClarionError, StorageError
@@ -145,3 +147,67 @@ def test_undo_data_is_there_after_the_check(scene: Scene) -> None:
     entry = scene.node.manager.state.index[scene.blocks[2].hash]
     undo = scene.node.undo_files.read_undo(entry.undo_position, entry.hash)
     assert [[coin.value for coin in coins] for coins in undo] == [[50 * COIN]]
+
+
+def pass_checks(scene: Scene, *numbers: int) -> None:
+    for number in numbers:
+        scene.checker.checks[number].set_result(None)
+
+
+def test_what_is_settled_is_committed_while_later_scripts_are_checked(scene: Scene) -> None:
+    outcomes = scene.give(*scene.blocks[:2])
+    pass_checks(scene, 0)
+    outcomes += scene.give(scene.blocks[2])
+    scene.node.manager.commit_due()
+    assert scene.node.story(scene.blocks, scene.seen) == ["+0", "=0"]
+    assert scene.node.manager.tip.hash == scene.blocks[0].hash
+    assert scene.node.manager.journal.durable_seq == scene.seen + 2
+    pass_checks(scene, 1, 2)
+    scene.node.manager.commit()
+    assert scene.node.story(scene.blocks, scene.seen) == ["+0", "=0", "+1", "=1", "+2", "=2"]
+    assert [outcome.checked for outcome in outcomes] == [True, True, True]
+
+
+def test_a_check_that_fails_behind_a_commit_takes_nothing_of_it_back(scene: Scene) -> None:
+    scene.give(*scene.blocks[:2])
+    pass_checks(scene, 0)
+    scene.give(scene.blocks[2])
+    scene.node.manager.commit_due()
+    scene.checker.checks[1].set_result(ScriptFailure(1, 0, ScriptError.EVAL_FALSE))
+    scene.node.manager.commit()
+    assert scene.node.story(scene.blocks, scene.seen) == ["+0", "=0"]
+    assert scene.node.tip == scene.blocks[0].hash
+    spent, made = scene.base[0].coinbase_output()[0], scene.blocks[0].coinbase_output()[0]
+    coins = scene.stored_coins()
+    assert bytes(spent) not in coins
+    assert bytes(made) in coins
+    assert bytes(scene.base[1].coinbase_output()[0]) in coins
+
+
+def test_a_crash_behind_such_a_commit_checks_the_later_blocks_again(scene: Scene) -> None:
+    scene.give(*scene.blocks[:2])
+    pass_checks(scene, 0)
+    scene.give(scene.blocks[2])
+    scene.node.manager.commit_due()
+    scene.node.restart()
+    assert scene.node.tip == scene.blocks[0].hash
+    scene.node.manager.activate_best_chain()
+    pass_checks(scene, 3, 4)
+    scene.node.manager.commit()
+    assert scene.node.story(scene.blocks, scene.seen) == ["+0", "=0", "+1", "=1", "+2", "=2"]
+
+
+def test_a_full_cache_waits_for_the_scripts(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CoinFlusher, "due", True)
+    scene.checker.submit = _passing  # type: ignore[method-assign]
+    scene.give(*scene.blocks)
+    scene.node.manager.commit_due()
+    assert scene.node.story(scene.blocks, scene.seen) == ["+0", "=0", "+1", "=1", "+2", "=2"]
+    scene.node.manager.journal.flusher.wait()
+    assert scene.node.database.coins.tip() == scene.blocks[2].hash
+
+
+def _passing(jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | None]":
+    future: Future[ScriptFailure | None] = Future()
+    Timer(0.05, future.set_result, [None]).start()
+    return future
