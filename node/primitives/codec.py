@@ -33,9 +33,10 @@ def read_compact_size(data: bytes, offset: int, *, range_check: bool = True) -> 
     except (IndexError, struct.error):
         raise DecodeError(f"data ends inside a CompactSize at byte {offset}") from None
     if value < least:
-        raise DecodeError(f"non-canonical CompactSize at byte {offset}")
+        # In the words that tools look for in the log.
+        raise DecodeError(f"non-canonical ReadCompactSize() at byte {offset}")
     if range_check and value > MAX_SIZE:
-        raise DecodeError(f"CompactSize {value} at byte {offset} is larger than {MAX_SIZE}")
+        raise DecodeError(f"ReadCompactSize(): size too large at byte {offset}: {value}, at most {MAX_SIZE}")
     return value, end
 
 

@@ -28,7 +28,7 @@ def test_edges_both_ways(value: int, encoded: str) -> None:
     "encoded", ["fd0000", "fdfc00", "fe00000000", "feffff0000", "ff0000000000000000", "ffffffffff00000000"]
 )
 def test_longer_than_needed_is_refused(encoded: str) -> None:
-    with pytest.raises(DecodeError, match="non-canonical"):
+    with pytest.raises(DecodeError, match=r"non-canonical ReadCompactSize\(\)"):
         read_compact_size(bytes.fromhex(encoded), 0)
 
 
@@ -40,7 +40,7 @@ def test_cut_off_is_refused(encoded: str) -> None:
 
 def test_lengths_have_a_limit() -> None:
     assert read_compact_size(compact_size(MAX_SIZE), 0)[0] == MAX_SIZE
-    with pytest.raises(DecodeError, match="larger than"):
+    with pytest.raises(DecodeError, match="size too large"):
         read_compact_size(compact_size(MAX_SIZE + 1), 0)
 
 
