@@ -3,6 +3,7 @@
     ClarionError
     ├── ConfigError            an option, a file or the machine is not as it must be: one line, status 1
     ├── DecodeError            bytes or text that are not what they claim to be
+    │   └── EndOfData          the bytes end too early
     ├── InvalidData            data that breaks a rule; `reject_reason` and `debug` as the reference words them
     │   ├── BlockInvalid       the only error that may mark a block invalid
     │   └── TxInvalid
@@ -27,6 +28,10 @@ class ConfigError(ClarionError):
 
 class DecodeError(ClarionError):
     """Bytes or text can't be decoded. The message names what was expected and where it broke."""
+
+
+class EndOfData(DecodeError):
+    """The bytes end before what they hold is complete."""
 
 
 class InvalidData(ClarionError):

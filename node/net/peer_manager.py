@@ -7,7 +7,7 @@ what a message leads to. Belongs to the network thread.
 import logging
 from collections.abc import Awaitable, Callable
 
-from clarion.node.errors import DecodeError
+from clarion.node.errors import DecodeError, EndOfData
 from clarion.node.net.peer import Peer
 from clarion.node.net.permissions import Permission
 from clarion.node.net.transport.transport import Received
@@ -97,10 +97,13 @@ class PeerManager:
         try:
             await handler(peer, payload)
         except DecodeError as error:
+            # Core's tools look for its words.
+            kind = "DataStream::read(): end of data: " if isinstance(error, EndOfData) else ""
             logger.debug(
-                "ProcessMessages(%s, %d bytes): Exception '%s' caught, peer=%d",
+                "ProcessMessages(%s, %d bytes): Exception '%s%s' caught, peer=%d",
                 sanitize(command),
                 len(payload),
+                kind,
                 error,
                 peer.id,
             )

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 from typing import TypeVar
 
-from clarion.node.errors import DecodeError
+from clarion.node.errors import DecodeError, EndOfData
 from clarion.node.primitives.codec import read_compact_size
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class Reader:
         """Return the next `count` bytes."""
         end = self.at + count
         if end > len(self.data):
-            raise DecodeError(f"{count} bytes are wanted at byte {self.at}, {self.left} are left")
+            raise EndOfData(f"{count} bytes are wanted at byte {self.at}, {self.left} are left")
         part = self.data[self.at : end]
         self.at = end
         return part

@@ -6,7 +6,7 @@ Owns: the 80-byte header and the list of transactions. Never: whether a block is
 import struct
 from collections.abc import Callable
 
-from clarion.node.errors import DecodeError
+from clarion.node.errors import DecodeError, EndOfData
 from clarion.node.primitives.codec import compact_size, read_compact_size
 from clarion.node.primitives.hashes import sha256d
 from clarion.node.primitives.ids import BlockHash, hash_to_hex
@@ -35,7 +35,7 @@ class BlockHeader:
     def parse(cls, data: bytes, offset: int = 0) -> "BlockHeader":
         """Return the header at `offset`. Raises DecodeError if fewer than 80 bytes are left."""
         if len(data) - offset < HEADER_SIZE:
-            raise DecodeError(f"a block header has {HEADER_SIZE} bytes, {max(0, len(data) - offset)} are left")
+            raise EndOfData(f"a block header has {HEADER_SIZE} bytes, {max(0, len(data) - offset)} are left")
         header = cls.__new__(cls)
         (header.version, prev, header.merkle_root, header.time, header.bits, header.nonce) = _HEADER.unpack_from(
             data, offset
@@ -116,7 +116,7 @@ def parse_block(data: bytes, offset: int = 0, known: KnownTransaction | None = N
             base_size += tx.base_size
             txs.append(tx)
     except (IndexError, struct.error):
-        raise DecodeError(f"data ends inside transaction {len(txs)} of the block at byte {at}") from None
+        raise EndOfData(f"data ends inside transaction {len(txs)} of the block at byte {at}") from None
     block.txs = txs
     block.legacy_sigops = None
     block.raw = data[offset:at]

@@ -5,7 +5,7 @@ Owns: the canonical form and its limit. Never: what the numbers mean.
 
 import struct
 
-from clarion.node.errors import DecodeError
+from clarion.node.errors import DecodeError, EndOfData
 
 MAX_SIZE = 0x02000000
 """Largest length that a serialised vector may announce (the reference's MAX_SIZE, 32 MiB)."""
@@ -31,7 +31,7 @@ def read_compact_size(data: bytes, offset: int, *, range_check: bool = True) -> 
         else:
             value, end, least = _U64(data, offset + 1)[0], offset + 9, 0x100000000
     except (IndexError, struct.error):
-        raise DecodeError(f"data ends inside a CompactSize at byte {offset}") from None
+        raise EndOfData(f"data ends inside a CompactSize at byte {offset}") from None
     if value < least:
         # In the words that tools look for in the log.
         raise DecodeError(f"non-canonical ReadCompactSize() at byte {offset}")
@@ -61,5 +61,5 @@ def read_var_bytes(data: bytes, offset: int) -> tuple[bytes, int]:
     length, start = read_compact_size(data, offset)
     end = start + length
     if end > len(data):
-        raise DecodeError(f"data ends inside a string of {length} bytes at byte {offset}")
+        raise EndOfData(f"data ends inside a string of {length} bytes at byte {offset}")
     return data[start:end], end

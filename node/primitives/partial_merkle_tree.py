@@ -6,7 +6,7 @@ Owns: building, encoding, decoding and checking them. Never: which block a proof
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from clarion.node.errors import DecodeError
+from clarion.node.errors import DecodeError, EndOfData
 from clarion.node.primitives.codec import compact_size, read_compact_size, read_var_bytes, var_bytes
 from clarion.node.primitives.hashes import sha256d
 from clarion.node.primitives.ids import Txid
@@ -43,11 +43,11 @@ class PartialMerkleTree:
     def parse(cls, data: bytes, offset: int = 0) -> "PartialMerkleTree":
         """Return the tree at `offset`. Bytes behind it are no fault. Raises DecodeError."""
         if len(data) < offset + 4:
-            raise DecodeError(f"a partial merkle tree begins with 4 bytes, {max(0, len(data) - offset)} are left")
+            raise EndOfData(f"a partial merkle tree begins with 4 bytes, {max(0, len(data) - offset)} are left")
         count, at = read_compact_size(data, offset + 4)
         end = at + 32 * count
         if end > len(data):
-            raise DecodeError(f"data ends inside {count} hashes at byte {at}")
+            raise EndOfData(f"data ends inside {count} hashes at byte {at}")
         hashes = [data[start : start + 32] for start in range(at, end, 32)]
         packed, _ = read_var_bytes(data, end)
         bits = [bool(packed[number >> 3] >> (number & 7) & 1) for number in range(8 * len(packed))]

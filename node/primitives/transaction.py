@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from hashlib import sha256 as _sha256
 
-from clarion.node.errors import DecodeError
+from clarion.node.errors import DecodeError, EndOfData
 from clarion.node.primitives.codec import compact_size, read_compact_size, read_var_bytes, var_bytes
 from clarion.node.primitives.ids import NULL_OUTPOINT, OutPoint, Txid, Wtxid
 from clarion.node.primitives.script import MAX_SCRIPT_SIZE, has_valid_ops
@@ -161,7 +161,7 @@ def _read_witnesses(data: bytes, at: int, inputs: list[TxIn]) -> int:
                 end = at + 1 + length
                 stack.append(data[at + 1 : end])
                 if end > len(data):
-                    raise DecodeError(f"data ends inside a witness item at byte {at}")
+                    raise EndOfData(f"data ends inside a witness item at byte {at}")
                 at = end
             else:
                 item, at = read_var_bytes(data, at)
@@ -181,7 +181,7 @@ def parse_transaction(data: bytes, offset: int, *, allow_witness: bool = True) -
     try:
         return read_transaction(data, offset, allow_witness)
     except (IndexError, struct.error):
-        raise DecodeError(f"data ends inside the transaction at byte {offset}") from None
+        raise EndOfData(f"data ends inside the transaction at byte {offset}") from None
 
 
 def read_transaction(data: bytes, offset: int, allow_witness: bool) -> tuple[Transaction, int]:

@@ -6,7 +6,7 @@ Owns: their encoding. Never: judging them.
 from dataclasses import dataclass
 from typing import Self
 
-from clarion.node.errors import DecodeError
+from clarion.node.errors import EndOfData
 from clarion.node.net.messages.message import Message
 from clarion.node.net.protocol import PROTOCOL_VERSION
 from clarion.node.net.reader import U32, Reader
@@ -130,5 +130,5 @@ def read_tx(reader: Reader) -> Transaction:
     try:
         tx, reader.at = parse_transaction(reader.data, reader.at)
     except IndexError:
-        raise DecodeError(f"data ends inside a transaction at byte {reader.at}") from None
+        raise EndOfData(f"data ends inside a transaction at byte {reader.at}") from None
     return tx

@@ -60,7 +60,7 @@ REFUSED = {
     "unknown-flag-beside-witness": (HEAD + "0003" + INPUT + OUTPUT + "010161" + TAIL, "Unknown transaction"),
     "long-count": (HEAD + "fd0100" + INPUT[2:] + OUTPUT + TAIL, "non-canonical"),
     "long-script-length": (HEAD + INPUT.replace("0151", "fd010051") + OUTPUT + TAIL, "non-canonical"),
-    "too-many-inputs": (HEAD + "fe01000002" + INPUT[2:] + OUTPUT + TAIL, "larger than"),
+    "too-many-inputs": (HEAD + "fe01000002" + INPUT[2:] + OUTPUT + TAIL, "size too large"),
 }
 
 
