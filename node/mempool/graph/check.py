@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from clarion.node.mempool.graph.bits import positions
 from clarion.node.mempool.graph.chunk import Chunk, make_chunks
-from clarion.node.mempool.graph.cluster import Cluster
+from clarion.node.mempool.graph.cluster import Cluster, Quality
 from clarion.node.mempool.graph.layer import Layer
 from clarion.node.mempool.graph.main_layer import MainLayer
 from clarion.node.mempool.graph.node import Node
@@ -60,8 +60,9 @@ def _check_cluster(cluster: Cluster[Node], layer: Layer[Node]) -> None:
             assert not cluster.ancestors[other] & ~cluster.ancestors[at]
             assert other == at or not cluster.ancestors[other] >> at & 1
     _check_order(cluster)
-    assert (cluster.chunks is None) == (cluster in layer.stale)
-    assert (cluster.chunks is not None and not cluster.optimal) == (cluster in layer.rough)
+    assert (cluster.quality is Quality.STALE) == (cluster in layer.stale)
+    assert (cluster.quality is Quality.ROUGH) == (cluster in layer.rough)
+    assert cluster.chunks is not None or cluster in layer.stale
 
 
 def _check_order(cluster: Cluster[Node]) -> None:

@@ -7,6 +7,8 @@ share the clusters that it leaves alone; a change makes new ones. Never: the bes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from itertools import islice
 from typing import Generic
 
 from clarion.node.mempool.graph.bits import positions
@@ -17,17 +19,28 @@ _ALONE = (1,)
 _FIRST = (0,)
 
 
+class Quality(Enum):
+    """What is known of a cluster's order."""
+
+    STALE = 0
+    """Nobody has asked for it since the cluster changed. It is valid, but only good if there are chunks already."""
+    ROUGH = 1
+    """It may not be the best."""
+    OPTIMAL = 2
+    """It is the best, and its chunks can't be smaller."""
+
+
 class Cluster(Generic[Node]):
     """A cluster. Positions count in `nodes`; masks have bit `i` for position `i`.
 
     `ancestors` and `descendants` hold a mask for each position, itself included. `order` is a linearization: all
-    positions, parents first. `chunks` cuts it up, or is None while `order` is not yet worked out (it is valid, but may be
-    poor). `optimal`: `order` is known to be the best, and the chunks can't be smaller.
+    positions, parents first. `chunks` cuts it up, or is None while `order` is not yet worked out. `quality` is stale until
+    someone asks, as in the reference (it shows in the memory that is counted), even where the best chunks come for nothing.
     `sequence` tells the age of clusters. It and the positions are the reference's, since both show: transactions leave the
     pool, and are told to clients, in the order of clusters and positions.
     """
 
-    __slots__ = ("ancestors", "chunks", "descendants", "nodes", "optimal", "order", "sequence", "weight")
+    __slots__ = ("ancestors", "chunks", "descendants", "nodes", "order", "quality", "sequence", "weight")
 
     def __init__(
         self,
@@ -45,7 +58,12 @@ class Cluster(Generic[Node]):
         self.order = order
         self.sequence = sequence
         self.chunks: tuple[Chunk[Node], ...] | None = None
-        self.optimal = False
+        self.quality = Quality.STALE
+
+    @property
+    def has_best_chunks(self) -> bool:
+        """Whether its chunks are those of the best order."""
+        return self.chunks is not None and self.quality is not Quality.ROUGH
 
     def position(self, node: Node) -> int:
         """Return where the node stands."""
@@ -62,7 +80,7 @@ def single(node: Node, sequence: int) -> Cluster[Node]:
     nodes = (node,)
     cluster = Cluster(nodes, node.weight, _ALONE, _ALONE, _FIRST, sequence)
     cluster.chunks = (single_chunk(nodes),)
-    cluster.optimal = True
+    cluster.quality = Quality.OPTIMAL
     return cluster
 
 
@@ -144,21 +162,47 @@ def without(cluster: Cluster[Node], gone: int, sequence: int, following: Iterato
     """Return what is left of a cluster when a mask of its transactions goes: one cluster for each part that holds together.
 
     What hung together only through a transaction that has both ancestors and descendants still does. A part that loses
-    nothing but the last positions goes on under `sequence`; all others are new and take `following` numbers.
+    nothing but the last positions goes on under `sequence`; all others are new and take `following` numbers. If chunks go as
+    a whole, those that stay are still the best.
     """
+    chunk_masks = _chunk_masks(cluster) if cluster.has_best_chunks else []
     left = (1 << len(cluster.nodes)) - 1 & ~gone
     parts: list[Cluster[Node]] = []
     while left:
-        part = _connected(cluster, left)
-        whole = part == left and not parts and not part & (part + 1) and part.bit_count() > 1
-        left &= ~part
-        if part.bit_count() == 1:
-            parts.append(single(cluster.pick(part)[0], next(following)))
-        elif whole:
-            parts.append(_part(cluster, list(positions(part)), sequence))
+        mask = _connected(cluster, left)
+        whole = mask == left and not parts and not mask & (mask + 1)
+        left &= ~mask
+        if not mask & (mask - 1):
+            parts.append(single(cluster.nodes[mask.bit_length() - 1], next(following)))
+            continue
+        if whole:
+            part = _part(cluster, list(positions(mask)), sequence)
         else:
-            parts.append(_part(cluster, [at for at in cluster.order if part >> at & 1], next(following)))
+            part = _part(cluster, [at for at in cluster.order if mask >> at & 1], next(following))
+        _keep_chunks(part, cluster, mask, chunk_masks)
+        parts.append(part)
     return parts
+
+
+def _chunk_masks(cluster: Cluster[Node]) -> list[int]:
+    """Return the chunks as masks, in order."""
+    masks = []
+    left = iter(cluster.order)
+    for chunk in cluster.chunks or ():
+        masks.append(sum([1 << at for at in islice(left, len(chunk.nodes))]))
+    return masks
+
+
+def _keep_chunks(part: Cluster[Node], cluster: Cluster[Node], kept: int, chunk_masks: list[int]) -> None:
+    """Have the part keep its chunks of the best order, unless one was broken or several have the same rate."""
+    chunks = []
+    for chunk, mask in zip(cluster.chunks or (), chunk_masks, strict=False):
+        if mask & kept:
+            if mask & ~kept or chunk.equal_rate_weight != chunk.weight:
+                return
+            chunks.append(chunk)
+    if chunks:
+        part.chunks = tuple(chunks)
 
 
 def _connected(cluster: Cluster[Node], within: int) -> int:

@@ -13,9 +13,9 @@ from random import Random
 from typing import Generic
 
 from clarion.node.mempool.graph.chunk import Chunk, single_chunk
-from clarion.node.mempool.graph.cluster import Cluster, joined, single, without
+from clarion.node.mempool.graph.cluster import Cluster, Quality, joined, single, without
 from clarion.node.mempool.graph.limits import Limits
-from clarion.node.mempool.graph.linearize import linearize
+from clarion.node.mempool.graph.linearize import extend, linearize
 from clarion.node.mempool.graph.node import Node
 
 ACCEPTABLE_COST = 75_000
@@ -119,12 +119,12 @@ class Layer(ABC, Generic[Node]):
 
     def add(self, node: Node) -> None:
         """Put in a node, in a cluster of its own."""
+        self.replace((), (single(node, next(self.sequences)),), ())
         self.count += 1
         if node.weight > self.limits.max_weight:
             self.too_heavy[node] = None
             self.oversized = True
             self.groups = None
-        self.replace((), (single(node, next(self.sequences)),), ())
 
     def remove(self, node: Node) -> None:
         """Have a node removed, if it is there."""
@@ -154,7 +154,7 @@ class Layer(ABC, Generic[Node]):
             cluster.chunks = (single_chunk(cluster.nodes),)
         else:
             cluster.chunks = None
-            cluster.optimal = False
+            cluster.quality = Quality.STALE
             self.stale[cluster] = None
             self.rough.pop(cluster, None)
         self.linearized(cluster, old)
@@ -243,13 +243,18 @@ class Layer(ABC, Generic[Node]):
         largest = max(range(len(clusters)), key=lambda at: (len(clusters[at].nodes), -at))
         clusters[0], clusters[largest] = clusters[largest], clusters[0]
         is_new = len(clusters) > 1 and len(clusters[0].nodes) == 1
-        return joined(clusters, group.dependencies, next(self.sequences) if is_new else sequences[largest])
+        cluster = joined(clusters, group.dependencies, next(self.sequences) if is_new else sequences[largest])
+        if len(clusters) == 2:
+            base, leaf = clusters
+            if len(leaf.nodes) == 1 and all(child is leaf.nodes[0] for _, child in group.dependencies):
+                extend(cluster, base, leaf)
+        return cluster
 
     # --- linearization ----------------------------------------------------------------------------------------------
 
     def settle(self, cluster: Cluster[Node]) -> None:
         """Give a cluster of this very level an order that will do."""
-        if cluster.chunks is None and cluster in self.stale:
+        if cluster in self.stale:
             self.work_on(cluster, ACCEPTABLE_COST)
 
     def settle_all(self) -> None:
@@ -261,10 +266,13 @@ class Layer(ABC, Generic[Node]):
 
     def work_on(self, cluster: Cluster[Node], max_cost: int) -> int:
         """Linearize a cluster; return the work done."""
+        self.stale.pop(cluster, None)
+        if cluster.has_best_chunks:
+            cluster.quality = Quality.OPTIMAL
+            return 0
         old = cluster.chunks
         cost = linearize(cluster, max_cost, self.random)
-        self.stale.pop(cluster, None)
-        if cluster.optimal:
+        if cluster.quality is Quality.OPTIMAL:
             self.rough.pop(cluster, None)
         else:
             self.rough[cluster] = None
@@ -273,9 +281,9 @@ class Layer(ABC, Generic[Node]):
 
     def watch(self, cluster: Cluster[Node]) -> None:
         """Note a new cluster whose order is not known to be the best."""
-        if cluster.chunks is None:
+        if cluster.quality is Quality.STALE:
             self.stale[cluster] = None
-        elif not cluster.optimal:
+        elif cluster.quality is Quality.ROUGH:
             self.rough[cluster] = None
 
     def forget(self, cluster: Cluster[Node]) -> None:

@@ -81,4 +81,5 @@ class MainLayer(Layer[Node]):
 
     def usage_bytes(self) -> int:
         """Return what the reference would say that the graph takes, for what is applied."""
-        return self._cluster_usage + _ENTRY_USAGE * self.count + _CHUNK_USAGE * len(self.index)
+        chunks = len(self.index) - sum([len(cluster.chunks or ()) for cluster in self.stale])
+        return self._cluster_usage + _ENTRY_USAGE * self.count + _CHUNK_USAGE * chunks

@@ -67,7 +67,6 @@ class StagedLayer(Layer[Node]):
     def commit(self, main: MainLayer[Node]) -> None:
         """Make the main graph what this one is."""
         self.apply_removals()
-        self.apply()
         main.replace(self.displaced, self.clusters, [node for node, cluster in self._moved.items() if cluster is None])
         main.count = self.count
         main.removals = self.removals
