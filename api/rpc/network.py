@@ -3,17 +3,16 @@
 Owns: their answers. Never: connections.
 """
 
+import time
 from typing import Any
 
 from clarion.api.render.numbers import amount_json
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.registry import NODE, rpc_method
-from clarion.api.rpc.spec import Result, ResultType
+from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.net.protocol import PROTOCOL_VERSION, service_names
+from clarion.node.net.traffic import TIMEFRAME_S, Traffic
 from clarion.node.net.user_agent import CORE_VERSION
-
-MIN_RELAY_FEE_SAT_PER_KVB = 100
-INCREMENTAL_RELAY_FEE_SAT_PER_KVB = 100
 
 _NETWORKS = ("ipv4", "ipv6", "onion", "i2p", "cjdns")
 _REACHABLE = ("ipv4", "ipv6")
@@ -89,9 +88,10 @@ _ADDRESS_RESULT = Result(
 def getnetworkinfo(ctx: NodeContext) -> dict[str, Any]:
     """Return the node's view of the network."""
     network = ctx.network
-    services = network.local_services
+    services = network.context.local_services
     peers = network.call(lambda: list(network.peers.peers.values()))
     inbound = sum(peer.is_inbound for peer in peers)
+    fees = ctx.mempool.options
     return {
         "version": CORE_VERSION,
         "subversion": ctx.config.net.subversion,
@@ -99,14 +99,14 @@ def getnetworkinfo(ctx: NodeContext) -> dict[str, Any]:
         "localservices": f"{services:016x}",
         "localservicesnames": service_names(services),
         "localrelay": not network.context.options.blocks_only,
-        "timeoffset": 0,
-        "networkactive": network.active,
+        "timeoffset": network.handshake.time_offsets.median_s,
+        "networkactive": network.connections.active,
         "connections": len(peers),
         "connections_in": inbound,
         "connections_out": len(peers) - inbound,
         "networks": _networks(),
-        "relayfee": amount_json(MIN_RELAY_FEE_SAT_PER_KVB),
-        "incrementalfee": amount_json(INCREMENTAL_RELAY_FEE_SAT_PER_KVB),
+        "relayfee": amount_json(fees.min_relay_feerate.sat_per_kvb),
+        "incrementalfee": amount_json(fees.incremental_relay_feerate.sat_per_kvb),
         "localaddresses": [],
         "warnings": ctx.warnings_json(),
     }
@@ -127,3 +127,67 @@ def getconnectioncount(ctx: NodeContext) -> int:
 def connection_count(ctx: NodeContext) -> int:
     """Return the number of connections to other nodes."""
     return len(ctx.network.peers.peers)
+
+
+@rpc_method(
+    "setnetworkactive",
+    category="network",
+    where=NODE,
+    description="Leaves the network or takes part in it again.",
+    args=[Arg("state", ArgType.BOOL, "Whether to take part", required=True)],
+    results=Result(ResultType.BOOL, "", "The value that was passed in"),
+)
+def setnetworkactive(ctx: NodeContext, state: bool) -> bool:
+    """Leave all peers and connect to none, or connect again."""
+    ctx.network.call(ctx.network.connections.set_active, state)
+    return state
+
+
+@rpc_method(
+    "getnettotals",
+    category="network",
+    where=NODE,
+    description="Returns how much has passed all connections, and what -maxuploadtarget leaves.",
+    results=Result(
+        ResultType.OBJ,
+        "",
+        "",
+        (
+            Result(ResultType.NUM, "totalbytesrecv", "bytes received"),
+            Result(ResultType.NUM, "totalbytessent", "bytes sent"),
+            Result(ResultType.NUM_TIME, "timemillis", "the time in milliseconds"),
+            Result(
+                ResultType.OBJ,
+                "uploadtarget",
+                "",
+                (
+                    Result(ResultType.NUM, "timeframe", "seconds that the target is for"),
+                    Result(ResultType.NUM, "target", "bytes that may be sent in that time, 0 for any number"),
+                    Result(ResultType.BOOL, "target_reached", "whether as much has been sent"),
+                    Result(ResultType.BOOL, "serve_historical_blocks", "whether old blocks are sent"),
+                    Result(ResultType.NUM, "bytes_left_in_cycle", "bytes that may still be sent"),
+                    Result(ResultType.NUM, "time_left_in_cycle", "seconds until counting begins anew"),
+                ),
+            ),
+        ),
+    ),
+)
+def getnettotals(ctx: NodeContext) -> dict[str, Any]:
+    """Return the totals of this run."""
+    return ctx.network.call(_totals_json, ctx.network.context.traffic)
+
+
+def _totals_json(traffic: Traffic) -> dict[str, Any]:
+    return {
+        "totalbytesrecv": traffic.received,
+        "totalbytessent": traffic.sent,
+        "timemillis": time.time_ns() // 1_000_000,
+        "uploadtarget": {
+            "timeframe": TIMEFRAME_S,
+            "target": traffic.limit,
+            "target_reached": traffic.is_exhausted,
+            "serve_historical_blocks": traffic.serves_old_blocks,
+            "bytes_left_in_cycle": traffic.bytes_left,
+            "time_left_in_cycle": traffic.time_left_s,
+        },
+    }

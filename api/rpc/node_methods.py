@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("clarion.rpc")
 
 METHOD_MODULES = (
+    "bans",
     "block_stats",
     "block_template",
     "blockchain",
@@ -30,6 +31,7 @@ METHOD_MODULES = (
     "chain_files",
     "chain_state",
     "chain_stats",
+    "connections",
     "control",
     "deployments",
     "fees",

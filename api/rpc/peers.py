@@ -1,6 +1,6 @@
-"""RPC methods about single peers: getpeerinfo, addnode, disconnectnode, ping, and connections that tests ask for.
+"""RPC methods about the peers that there are: getpeerinfo and ping.
 
-Owns: their arguments and answers. Never: connecting. What they read belongs to the network thread, which is asked.
+Owns: their answers. Never: connecting. What they read belongs to the network thread, which is asked.
 """
 
 from collections.abc import Mapping
@@ -8,15 +8,11 @@ from typing import Any
 
 from clarion.api.render.numbers import amount_json, number_json
 from clarion.api.rpc.context import NodeContext
-from clarion.api.rpc.errors import RpcCode
-from clarion.api.rpc.help import method_help
-from clarion.api.rpc.parse import INT64, parse_int
-from clarion.api.rpc.registry import NODE, find, rpc_method
-from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
-from clarion.node.errors import RpcError
+from clarion.api.rpc.registry import NODE, rpc_method
+from clarion.api.rpc.spec import Result, ResultType
 from clarion.node.net.clock import SECOND_US
 from clarion.node.net.handshake import PingState
-from clarion.node.net.peer import ConnectionType, Peer
+from clarion.node.net.peer import Peer
 from clarion.node.net.permissions import permission_names
 from clarion.node.net.protocol import service_names
 from clarion.node.net.relay.state import RelayState
@@ -107,7 +103,7 @@ def peer_json(ctx: NodeContext, peer: Peer) -> dict[str, Any]:
         "last_block": peer.last_block,
         "bytessent": sum(peer.bytes_sent.values()),
         "bytesrecv": sum(peer.bytes_received.values()),
-        "conntime": peer.connected_at,
+        "conntime": peer.connected_us // SECOND_US,
         "timeoffset": peer.time_offset,
     }
     answer |= _ping_json(peer, ctx.network.context.clock.now_us())
@@ -180,116 +176,3 @@ def ping(ctx: NodeContext) -> None:
             ctx.network.handshake.request_ping(peer)
 
     ctx.network.call(request)
-
-
-@rpc_method(
-    "addnode",
-    category="network",
-    where=NODE,
-    description="Keeps a connection to a node from now on, stops doing so, or tries once.",
-    args=[
-        Arg("node", ArgType.STR, "The node's address, or address and port", required=True),
-        Arg("command", ArgType.STR, "'add', 'remove' or 'onetry'", required=True),
-        Arg("v2transport", ArgType.BOOL, "Whether to try the encrypted transport", hint="set by -v2transport"),
-    ],
-    results=Result(_T.NONE),
-    examples=(('"192.168.0.6:8333" "onetry" true', '"192.168.0.6:8333", "onetry" true'),),
-)
-def addnode(ctx: NodeContext, node: str, command: str, v2transport: bool | None) -> None:
-    """Change the list of added nodes, or dial once. Raises RpcError -23, -24, -8."""
-    method = find("addnode")
-    if command not in ("onetry", "add", "remove"):
-        assert method is not None
-        raise RpcError(RpcCode.MISC_ERROR, method_help(method))
-    network = ctx.network
-    offered = network.context.options.v2_transport
-    use_v2 = offered if v2transport is None else v2transport
-    if use_v2 and not offered:
-        raise RpcError(RpcCode.INVALID_PARAMETER, "Error: v2transport requested but not enabled (see -v2transport)")
-    if command == "onetry":
-        network.call(network.spawn_connection, node, ConnectionType.MANUAL, use_v2)
-    elif command == "add" and not network.call(network.connector.add, node, use_v2):
-        raise RpcError(RpcCode.CLIENT_NODE_ALREADY_ADDED, "Error: Node already added")
-    elif command == "remove" and not network.call(network.connector.remove, node):
-        raise RpcError(
-            RpcCode.CLIENT_NODE_NOT_ADDED,
-            "Error: Node could not be removed. It has not been added previously.",
-        )
-
-
-@rpc_method(
-    "disconnectnode",
-    category="network",
-    where=NODE,
-    description="Leaves a peer at once. Exactly one of the arguments says which.",
-    args=[
-        Arg("address", ArgType.STR, "Address and port of the peer", hint="fallback to nodeid"),
-        Arg("nodeid", ArgType.NUM, "Number of the peer (see getpeerinfo)", hint="fallback to address"),
-    ],
-    results=Result(_T.NONE),
-    examples=(('"192.168.0.6:8333"', '"192.168.0.6:8333"'), ('"" 1', '"", 1')),
-)
-def disconnectnode(ctx: NodeContext, address: str | None, nodeid: Any) -> None:
-    """Leave a peer. Raises RpcError -29 if there is none, -32602 for both or neither argument."""
-    network = ctx.network
-    if address is not None and nodeid is None:
-        found = network.call(lambda: network.disconnect(address=address))
-    elif nodeid is not None and not address:
-        number = parse_int(nodeid, INT64)
-        found = network.call(lambda: network.disconnect(peer_id=number))
-    else:
-        raise RpcError(RpcCode.INVALID_PARAMS, "Only one of address and nodeid should be provided.")
-    if not found:
-        raise RpcError(RpcCode.CLIENT_NODE_NOT_CONNECTED, "Node not found in connected nodes")
-
-
-_OPENED = (
-    ConnectionType.OUTBOUND_FULL_RELAY,
-    ConnectionType.BLOCK_RELAY,
-    ConnectionType.ADDR_FETCH,
-    ConnectionType.FEELER,
-)
-
-
-@rpc_method(
-    "addconnection",
-    category="hidden",
-    where=NODE,
-    description="Opens an outbound connection (regtest only).",
-    args=[
-        Arg("address", ArgType.STR, "The IP address and port", required=True),
-        Arg(
-            "connection_type",
-            ArgType.STR,
-            "'outbound-full-relay', 'block-relay-only', 'addr-fetch' or 'feeler'",
-            required=True,
-        ),
-        Arg("v2transport", ArgType.BOOL, "Whether to try the encrypted transport", required=True),
-    ],
-    results=Result(
-        _T.OBJ,
-        "",
-        "",
-        (
-            Result(_T.STR, "address", "the address"),
-            Result(_T.STR, "connection_type", "the kind of connection"),
-        ),
-    ),
-    examples=(('"192.168.0.6:8333" "outbound-full-relay" true', '"192.168.0.6:8333", "outbound-full-relay", true'),),
-)
-def addconnection(ctx: NodeContext, address: str, connection_type: str, v2transport: bool) -> dict[str, str]:
-    """Open a connection of a kind. Raises RpcError."""
-    if ctx.params.name != "regtest":
-        raise RpcError(RpcCode.MISC_ERROR, "addconnection is for regression testing (-regtest mode) only.")
-    kind = next((each for each in _OPENED if each.value == connection_type.strip()), None)
-    if kind is None:
-        method = find("addconnection")
-        assert method is not None
-        raise RpcError(RpcCode.INVALID_PARAMETER, method_help(method))
-    if v2transport and not ctx.network.context.options.v2_transport:
-        raise RpcError(
-            RpcCode.INVALID_PARAMETER,
-            "Error: Adding v2transport connections requires -v2transport init flag to be set.",
-        )
-    ctx.network.call(ctx.network.spawn_connection, address, kind, v2transport)
-    return {"address": address, "connection_type": kind.value}

@@ -11,6 +11,7 @@ from clarion.node.config import Config
 from clarion.node.net.clock import NetClock
 from clarion.node.net.context import NetContext
 from clarion.node.net.service import NetService
+from clarion.node.scheduler import Scheduler
 
 
 def make_network(config: Config, core: NodeCore) -> NetService:
@@ -24,12 +25,15 @@ def make_network(config: Config, core: NodeCore) -> NetService:
             stores=core.storage.stores,
             clock=NetClock(core.clock),
             data_dir=config.chain_dir,
+            pruned=config.prune_mib != 0,
         )
     )
 
 
-def start_network(network: NetService, stack: ExitStack, say: Callable[[str], None]) -> None:
+def start_network(network: NetService, scheduler: Scheduler, stack: ExitStack, say: Callable[[str], None]) -> None:
     """Take part, until `stack` is closed. Raises ConfigError."""
+    say("Loading banlist…")
     say("Starting network threads…")
     network.start()
+    network.schedule(scheduler)
     stack.callback(network.stop)

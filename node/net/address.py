@@ -141,6 +141,16 @@ class NetAddress:
         """Whether the old encoding of 16 bytes can carry it."""
         return self.network in (Network.IPV4, Network.IPV6, Network.INTERNAL)
 
+    @property
+    def is_private_network(self) -> bool:
+        """Whether the network hides where its nodes are."""
+        return self.network in (Network.ONION, Network.I2P)
+
+    @property
+    def key(self) -> bytes:
+        """The bytes that stand for the address in filters and hashes: 16 of the old encoding where that has it."""
+        return self.to_v1() if self.is_v1_compatible else self.raw
+
     def to_v1(self) -> bytes:
         """Return the 16 bytes of the old encoding, zeros for what it can't carry."""
         if self.network is Network.IPV4:

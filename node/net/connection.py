@@ -8,11 +8,13 @@ import contextlib
 import logging
 
 from clarion.node.errors import PeerError
-from clarion.node.net.clock import NetClock
+from clarion.node.net.context import NetContext
 from clarion.node.net.peer import Peer
 from clarion.node.net.peer_manager import PeerManager
 
 READ_SIZE = 1 << 16
+_LINGER_S = 1.0
+"""How long a peer that we leave has to take what was sent before."""
 
 logger = logging.getLogger("clarion.net")
 
@@ -26,25 +28,27 @@ class Connection:
         writer: asyncio.StreamWriter,
         peer: Peer,
         peers: PeerManager,
-        clock: NetClock,
-        max_send_buffer: int,
+        context: NetContext,
     ) -> None:
-        """While more than `max_send_buffer` bytes wait to be sent, none of the peer's messages is handled."""
+        """While more bytes than -maxsendbuffer wait to be sent, none of the peer's messages is handled."""
         self._reader = reader
         self._writer = writer
         self._peer = peer
         self._peers = peers
-        self._clock = clock
-        writer.transport.set_write_buffer_limits(high=max_send_buffer)
+        self._clock = context.clock
+        self._traffic = context.traffic
+        writer.transport.set_write_buffer_limits(high=context.options.max_send_buffer)
         peer.write = self._write
         peer.close = self._close
         peer.drain = writer.drain
-        peer.now_seconds = clock.now
+        peer.now_seconds = context.clock.now
 
     async def run(self) -> None:
-        """Exchange messages until the connection ends; nothing is raised for what the peer does."""
+        """Exchange messages until the connection ends; nothing is raised for what the peer does.
+
+        The peer is one of ours already; when this returns it is not any more.
+        """
         peer = self._peer
-        self._peers.add(peer)
         try:
             self._flush()
             while not peer.leaving:
@@ -72,6 +76,7 @@ class Connection:
     async def _receive(self, data: bytes) -> None:
         peer = self._peer
         peer.last_receive = self._clock.now()
+        self._traffic.add_received(len(data))
         peer.transport.receive(data)
         self._flush()
         for received in peer.transport.messages():
@@ -93,12 +98,11 @@ class Connection:
     def _write(self, data: bytes) -> None:
         if data and not self._writer.is_closing():
             self._peer.last_send = self._clock.now()
+            self._traffic.add_sent(len(data))
             self._writer.write(data)
 
     def _close(self) -> None:
         # What was sent just before (a last message) still goes out; a peer that does not read is cut off.
-        if self._writer.transport.get_write_buffer_size() > READ_SIZE:
-            self._writer.transport.abort()
-        else:
-            self._writer.close()
+        self._writer.close()
         self._reader.feed_eof()
+        asyncio.get_running_loop().call_later(_LINGER_S, self._writer.transport.abort)

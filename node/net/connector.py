@@ -1,116 +1,143 @@
-"""Connections that we open: those that the operator names, and those that tests ask for.
+"""Opening connections: to an address, or to a name that the operator gave.
 
-Owns: the list of added nodes, dialling, and another try with the first transport. Never: choosing strangers.
-Belongs to the network thread.
+Owns: resolving, dialling, and another try with the first transport. Never: whom to connect to.
+Source: Bitcoin Core's src/net.cpp (OpenNetworkConnection, ConnectNode).
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+import random
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
-from clarion.node.net.address import split_host_port
+from clarion.node.net.address import Endpoint, parse_address, parse_endpoint, split_host_port
+from clarion.node.net.bans import BanList
+from clarion.node.net.connections import Connections
 from clarion.node.net.context import NetContext
-from clarion.node.net.peer import ConnectionType
+from clarion.node.net.peer import ConnectionType, Peer
+from clarion.node.net.slots import Slot
 
-RETRY_ADDED_S = 60.0
-RETRY_CONNECT_S = 0.5
-_PAUSE_S = 0.5
-
-Run = Callable[[asyncio.StreamReader, asyncio.StreamWriter, str, ConnectionType, bool], Awaitable[bool]]
+MAX_RESOLVED = 256
 
 logger = logging.getLogger("clarion.net")
 
 
-@dataclass(slots=True)
-class AddedNode:
-    """A node that we keep a connection to. `connected` says whether there is one."""
-
-    name: str
-    use_v2: bool
-    connected: bool = False
-
-
 class Connector:
-    """Dials."""
+    """Dials. Belongs to the network thread."""
 
-    def __init__(self, context: NetContext, run: Run) -> None:
-        """`run` serves an open connection to its end and says whether the first transport should be tried."""
+    def __init__(
+        self,
+        context: NetContext,
+        connections: Connections,
+        bans: BanList,
+        spawn: Callable[[Awaitable[Any]], None],
+    ) -> None:
+        """`spawn` runs work beside everything else."""
         self._context = context
-        self._run = run
-        options = context.options
-        self.added = [AddedNode(name, options.v2_transport) for name in options.add_node]
-        self.is_active: Callable[[], bool] = lambda: True
-        self.spawn: Callable[[Awaitable[Any]], None] = lambda work: None
+        self._connections = connections
+        self._bans = bans
+        self._spawn = spawn
 
-    def tasks(self) -> list[Coroutine[Any, Any, None]]:
-        """Return the loops that keep connections up."""
-        connect = self._context.options.connect or ()
-        kept = [AddedNode(name, self._context.options.v2_transport) for name in connect]
-        return [self._keep_added(), *[self._keep(node, RETRY_CONNECT_S) for node in kept]]
+    async def open_name(self, name: str, kind: ConnectionType, *, use_v2: bool, slot: Slot | None = None) -> bool:
+        """Connect to what the operator named; whether there is a connection now that was not there before.
 
-    def add(self, name: str, use_v2: bool) -> bool:
-        """Keep a connection to a node from now on; False if that is so already."""
-        if any(node.name == name for node in self.added):
-            return False
-        self.added.append(AddedNode(name, use_v2))
-        return True
+        A connection keeps `slot` to its end; without one it is free again.
+        """
+        opened = False
+        try:
+            if self._connections.active and not self._connections.is_connected_to_name(name):
+                logger.debug("trying %s connection (%s) to %s", _transport_name(use_v2), kind.value, name)
+                for endpoint in await self._resolved(name):
+                    opened = await self._dial(endpoint, kind, use_v2, name, slot)
+                    if opened:
+                        break
+        finally:
+            if slot is not None and not opened:
+                slot.free()
+        return opened
 
-    def remove(self, name: str) -> bool:
-        """Stop keeping a connection to a node; False if there was no such wish."""
-        kept = [node for node in self.added if node.name != name]
-        found = len(kept) < len(self.added)
-        self.added = kept
+    async def open_address(
+        self, endpoint: Endpoint, kind: ConnectionType, *, use_v2: bool, slot: Slot | None = None
+    ) -> bool:
+        """Connect to an address that is welcome and that we are not connected to; whether there is a connection now."""
+        opened = False
+        address = endpoint.address
+        try:
+            welcome = not self._bans.is_unwelcome(address)
+            if self._connections.active and welcome and not self._connections.is_connected_to_address(address):
+                logger.debug("trying %s connection (%s) to %s", _transport_name(use_v2), kind.value, endpoint)
+                opened = await self._dial(endpoint, kind, use_v2, "", slot)
+        finally:
+            if slot is not None and not opened:
+                slot.free()
+        return opened
+
+    async def _resolved(self, name: str) -> list[Endpoint]:
+        """Return the addresses of a name in random order, none if we are connected to one of them."""
+        found = await resolve(name, self._context.params.default_port)
+        random.shuffle(found)
+        for endpoint in found:
+            if not endpoint.address.is_valid:
+                logger.debug("Resolver returned invalid address %s for %s", endpoint, name)
+                return []
+            if self._connections.is_connected_to(endpoint):
+                logger.info("Not opening a connection to %s, already connected to %s", name, endpoint)
+                return []
         return found
 
-    async def connect(self, name: str, connection_type: ConnectionType, use_v2: bool) -> None:
-        """Open one connection and serve it to its end. A failure is only logged."""
-        reconnect = await self._try(name, connection_type, use_v2)
-        if reconnect:
-            logger.debug("retrying with v1 transport protocol for %s", name)
-            await self._try(name, connection_type, False)
-
-    async def _try(self, name: str, connection_type: ConnectionType, use_v2: bool) -> bool:
-        if not self.is_active():
+    async def _dial(self, endpoint: Endpoint, kind: ConnectionType, use_v2: bool, name: str, slot: Slot | None) -> bool:
+        opened = await self._connect(endpoint)
+        if opened is None:
             return False
-        logger.debug("trying %s connection (%s) to %s", "v2" if use_v2 else "v1", connection_type.value, name)
-        opened = await self._dial(name)
-        return False if opened is None else await self._run(*opened, name, connection_type, use_v2)
+        ended = partial(self._ended, kind=kind, name=name, slot=slot)
+        self._connections.begin(*opened, endpoint, kind, use_v2=use_v2, name=name, ended=ended)
+        return True
 
-    async def _dial(self, name: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
-        parts = split_host_port(name, self._context.params.default_port)
-        if parts is None:
-            logger.debug("%s is no address", name)
-            return None
+    async def _connect(self, endpoint: Endpoint) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         try:
             async with asyncio.timeout(self._context.options.timeout_ms / 1000):
-                return await asyncio.open_connection(*parts)
+                return await asyncio.open_connection(
+                    str(endpoint.address), endpoint.port, limit=self._context.options.stream_limit
+                )
         except OSError as error:
-            logger.debug("connection to %s failed: %s", name, error)
+            logger.debug("connect() to %s failed: %s", endpoint, error)
         except TimeoutError:
-            logger.debug("connection attempt to %s timed out", name)
+            logger.debug("connection attempt to %s timed out", endpoint)
         return None
 
-    async def _keep(self, node: AddedNode, pause_s: float) -> None:
-        while True:
-            await self.connect(node.name, ConnectionType.MANUAL, node.use_v2)
-            await asyncio.sleep(pause_s)
+    def _ended(self, peer: Peer, *, kind: ConnectionType, name: str, slot: Slot | None) -> None:
+        if not (self._connections.active and peer.transport.should_reconnect_v1):
+            if slot is not None:
+                slot.free()
+            return
+        logger.debug("retrying with v1 transport protocol for peer=%d", peer.id)
+        if name:
+            self._spawn(self.open_name(name, kind, use_v2=False, slot=slot))
+        else:
+            self._spawn(self.open_address(peer.endpoint, kind, use_v2=False, slot=slot))
 
-    async def _keep_added(self) -> None:
-        """Look after the added nodes, which may change at any time."""
-        tried: dict[str, float] = {}
-        loop = asyncio.get_running_loop()
-        while True:
-            for node in self.added:
-                if not node.connected and loop.time() >= tried.get(node.name, 0.0):
-                    tried[node.name] = loop.time() + RETRY_ADDED_S
-                    self.spawn(self._connect_added(node))
-            await asyncio.sleep(_PAUSE_S)
 
-    async def _connect_added(self, node: AddedNode) -> None:
-        node.connected = True
-        try:
-            await self.connect(node.name, ConnectionType.MANUAL, node.use_v2)
-        finally:
-            node.connected = False
+async def resolve(name: str, default_port: int, lookup: bool = True) -> list[Endpoint]:
+    """Return the addresses that a text says in numbers or, with `lookup`, that the name has by DNS; none if neither."""
+    endpoint = parse_endpoint(name, default_port)
+    if endpoint is not None:
+        return [endpoint]
+    parts = split_host_port(name, default_port)
+    if parts is None or not lookup:
+        return []
+    return [Endpoint(address, parts[1]) for address in await look_up(parts[0], MAX_RESOLVED)]
+
+
+async def look_up(host: str, most: int) -> list[Any]:
+    """Return the addresses that a name has by DNS, none if it has none."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=1)
+    except OSError:
+        return []
+    addresses = [parse_address(str(sockaddr[0])) for *_, sockaddr in found[:most]]
+    return [address for address in addresses if address is not None]
+
+
+def _transport_name(use_v2: bool) -> str:
+    return "v2" if use_v2 else "v1"

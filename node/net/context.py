@@ -3,7 +3,7 @@
 Owns: the bundle. Never: building its parts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clarion.node.chain.service import ChainService
@@ -11,12 +11,14 @@ from clarion.node.chain.stores import ChainStores
 from clarion.node.mempool.service import MempoolService
 from clarion.node.net.clock import NetClock
 from clarion.node.net.options import NetOptions
+from clarion.node.net.protocol import ServiceFlags
+from clarion.node.net.traffic import Traffic
 from clarion.node.params.chain_params import ChainParams
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NetContext:
-    """The node's parts that peers lead to. `data_dir` is the network's own folder."""
+    """The node's parts that peers lead to. `data_dir` is the network's own folder; `pruned`: old blocks are deleted."""
 
     params: ChainParams
     options: NetOptions
@@ -25,3 +27,16 @@ class NetContext:
     stores: ChainStores
     clock: NetClock
     data_dir: Path
+    pruned: bool = False
+    traffic: Traffic = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.traffic = Traffic(self.options.max_upload_bytes, self.clock.now)
+
+    @property
+    def local_services(self) -> int:
+        """What we offer."""
+        services = ServiceFlags.NETWORK_LIMITED | ServiceFlags.WITNESS
+        if not self.pruned:
+            services |= ServiceFlags.NETWORK
+        return services | ServiceFlags.P2P_V2 if self.options.v2_transport else services

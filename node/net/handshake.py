@@ -8,6 +8,7 @@ import logging
 import secrets
 from dataclasses import dataclass
 
+from clarion.node.net.activity import TIMEOUT_INTERVAL_S
 from clarion.node.net.address import NO_ENDPOINT
 from clarion.node.net.clock import MINUTE_US, SECOND_US
 from clarion.node.net.context import NetContext
@@ -26,9 +27,9 @@ from clarion.node.net.protocol import (
     ServiceFlags,
 )
 from clarion.node.net.reader import Reader
+from clarion.node.net.time_offsets import TimeOffsets
 
 PING_INTERVAL_US = 2 * MINUTE_US
-TIMEOUT_INTERVAL_US = 20 * MINUTE_US
 RECENT_BLOCKS_S = 144 * 10 * 60
 """How far behind we may be and still be content with a peer that has only the last blocks."""
 
@@ -52,6 +53,7 @@ class Handshake:
     def __init__(self, context: NetContext, peers: PeerManager) -> None:
         self._context = context
         self._peers = peers
+        self.time_offsets = TimeOffsets()
         peers.on_connected.append(self._greet)
         peers.ticks.append(self._tick)
         peers.register("version", self._version)
@@ -142,12 +144,15 @@ class Handshake:
         peer.common_version = min(version.version, PROTOCOL_VERSION)
         peer.version = version.version
         peer.services = version.services
+        peer.has_wanted_services = not self.desirable_services(version.services) & ~version.services
         peer.seen_as = version.receiver
         peer.subversion = sanitize(version.subversion)
         peer.start_height = version.start_height
         takes_txs = not peer.is_block_only and peer.connection_type is not ConnectionType.FEELER
         peer.relays_txs = version.relay and takes_txs
         peer.time_offset = max(version.time, 0) - self._context.clock.now()
+        if not peer.is_inbound:
+            self._note_time(peer.time_offset)
         logger.debug(
             "receive version message: %s: version %d, blocks=%d, us=%s, txrelay=%d, %s",
             peer.subversion or "<no user agent>",
@@ -157,6 +162,13 @@ class Handshake:
             version.relay,
             peer.log_name,
         )
+
+    def _note_time(self, offset_s: int) -> None:
+        # Inbound peers don't count: anybody can make as many of them as it likes.
+        self.time_offsets.add(offset_s)
+        warning = self.time_offsets.warning
+        if warning:
+            logger.warning("%s", warning)
 
     def _is_own_nonce(self, nonce: int) -> bool:
         return any(
@@ -244,8 +256,8 @@ class Handshake:
     def _tick(self, peer: Peer, now_us: int) -> None:
         ping = peer.state(PingState)
         timeout_us = self._context.options.peer_timeout_s * SECOND_US
-        checked = peer.connected_at * SECOND_US + timeout_us < now_us
-        if checked and ping.nonce and now_us > ping.started_us + TIMEOUT_INTERVAL_US:
+        checked = peer.connected_us + timeout_us < now_us
+        if checked and ping.nonce and now_us > ping.started_us + TIMEOUT_INTERVAL_S * SECOND_US:
             peer.disconnect(f"ping timeout: {(now_us - ping.started_us) / SECOND_US:f}s")
             return
         if not ping.queued and (ping.nonce or now_us <= ping.started_us + PING_INTERVAL_US):

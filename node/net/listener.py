@@ -64,8 +64,10 @@ def binds_of(options: NetOptions, default_port: int) -> list[Bind]:
 class Listener:
     """The listening sockets. `bind` may run on any thread, the rest on the network's."""
 
-    def __init__(self, binds: list[Bind], accept: Accept) -> None:
+    def __init__(self, binds: list[Bind], stream_limit: int, accept: Accept) -> None:
+        """`stream_limit`: of a connection at most twice as many bytes are read in advance."""
         self.binds = binds
+        self._stream_limit = stream_limit
         self._accept = accept
         self._sockets: list[tuple[Bind, socket.socket]] = []
         self._servers: list[asyncio.Server] = []
@@ -86,7 +88,10 @@ class Listener:
     async def start(self) -> None:
         """Accept connections from now on."""
         for bind, sock in self._sockets:
-            self._servers.append(await asyncio.start_server(self._accepting(bind), sock=sock, backlog=_BACKLOG))
+            server = await asyncio.start_server(
+                self._accepting(bind), sock=sock, backlog=_BACKLOG, limit=self._stream_limit
+            )
+            self._servers.append(server)
 
     def close(self) -> None:
         """Accept no more."""

@@ -24,6 +24,9 @@ class NetOptions:
     """Only these; an empty tuple: nobody (`-noconnect`)."""
     add_node: tuple[str, ...] = ()
     max_connections: int = 125
+    max_upload_bytes: int = 0
+    """In a day; 0: no limit."""
+    ban_time_s: int = 86_400
     network_active: bool = True
     v2_transport: bool = True
     timeout_ms: int = 5_000
@@ -35,3 +38,8 @@ class NetOptions:
     max_receive_buffer: int = 5_000_000
     log_ips: bool = False
     subversion: str = ""
+
+    @property
+    def stream_limit(self) -> int:
+        """Half of what is read of a connection in advance."""
+        return max(1, self.max_receive_buffer // 2)

@@ -46,11 +46,11 @@ class Peer:
         bound_to: Endpoint | None = None,
         permissions: Permission = Permission.NONE,
         our_services: int = 0,
-        connected_at: int = 0,
+        connected_us: int = 0,
         log_ips: bool = False,
         onion_inbound: bool = False,
     ) -> None:
-        """`name` is the address as the operator gave it; `connected_at` in Unix seconds."""
+        """`name` is the address as the operator gave it; `connected_us` in microseconds since the Unix epoch."""
         self.id = peer_id
         self.endpoint = endpoint
         self.name = name or str(endpoint)
@@ -59,14 +59,21 @@ class Peer:
         self.transport = transport
         self.permissions = permissions
         self.our_services = our_services
-        self.connected_at = connected_at
+        self.connected_us = connected_us
         self.onion_inbound = onion_inbound
+        self.group = 0
+        """Stands for the group of its address, under a key that only we know."""
+        self.network_key = 0
+        """Stands for the network and our own address that it comes by."""
+        self.prefers_eviction = False
+        """It misbehaved before, and goes first when somebody has to go."""
         self._log_ips = log_ips
         self._states: dict[type, object] = {}
 
         self.version = 0
         self.common_version = INIT_PROTO_VERSION
         self.services = 0
+        self.has_wanted_services = False
         self.subversion = ""
         self.start_height = -1
         self.seen_as: Endpoint | None = None

@@ -17,11 +17,19 @@ from clarion.node.options.values import check_port
 _WITH_PORTS = {"i2psam": False, "onion": False, "proxy": True, "bind": True, "torcontrol": False, "whitebind": False}
 """Options that name a port, and whether something may follow behind `=`."""
 
+_UNITS = {
+    letter: base**power
+    for power, pair in enumerate(("kK", "mM", "gG", "tT"), 1)
+    for letter, base in zip(pair, (1000, 1024), strict=True)
+}
+
 
 def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptions:
     """Return what was said about the network; `ua_comments` become part of the user agent. Raises ConfigError."""
     connect = _connect(read)
     max_connections = read.number("maxconnections", 125)
+    if max_connections < 0:
+        raise ConfigError("-maxconnections must be greater or equal than zero")
     _check_ports(read)
     binds, onion_binds = _binds(read)
     whitelist = _whitelist(read)
@@ -41,7 +49,9 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
         whitelist=whitelist,
         connect=connect,
         add_node=read.texts("addnode"),
-        max_connections=max(0, max_connections),
+        max_connections=max_connections,
+        max_upload_bytes=_byte_units("maxuploadtarget", read.text("maxuploadtarget", "0M")),
+        ban_time_s=read.number("bantime", 86_400),
         network_active=read.flag("networkactive", True),
         v2_transport=read.flag("v2transport", True),
         timeout_ms=read.number("timeout", 5_000) if read.number("timeout", 5_000) > 0 else 5_000,
@@ -61,6 +71,15 @@ def _connect(read: OptionReader) -> tuple[str, ...] | None:
         return None
     names = read.texts("connect")
     return () if names in ((), ("0",)) else names
+
+
+def _byte_units(name: str, text: str) -> int:
+    """Return bytes; without a unit the number is of megabytes. Small letters are powers of 1000, large ones of 1024."""
+    unit, digits = (text[-1], text[:-1]) if text[-1:] in _UNITS else ("M", text)
+    amount = int(digits) * _UNITS[unit] if digits.isascii() and digits.isdigit() else 1 << 64
+    if amount >= 1 << 64:
+        raise ConfigError(f"Unable to parse -{name}: '{text}'")
+    return amount
 
 
 def _has_proxy(read: OptionReader) -> bool:

@@ -44,7 +44,7 @@ def _later(
 CONNECTION = [
     Option("addnode", _TEXT, _CONN, "Keep a connection to this node", "", "=<ip>", multiple=True, network_only=True),
     _later("asmap", _PATH, _CONN, "File that maps addresses to networks", "", "=<file>"),
-    _later("bantime", _NUM, _CONN, "Seconds that a manual ban lasts", "86400", "=<n>"),
+    Option("bantime", _NUM, _CONN, "Seconds that a manual ban lasts", "86400", "=<n>"),
     Option(
         "bind",
         _TEXT,
@@ -76,10 +76,10 @@ CONNECTION = [
     _later("i2psam", _TEXT, _CONN, "I2P SAM proxy", "", "=<ip:port>"),
     Option("listen", _FLAG, _CONN, "Accept connections", "1 without -connect and -proxy"),
     _later("listenonion", _FLAG, _CONN, "Make a Tor onion service", "1"),
-    _later("maxconnections", _NUM, _CONN, "Most automatic connections", "125", "=<n>"),
+    Option("maxconnections", _NUM, _CONN, "Most automatic connections", "125", "=<n>"),
     Option("maxreceivebuffer", _NUM, _CONN, "Receive buffer of a connection in kB", "5000", "=<n>"),
     Option("maxsendbuffer", _NUM, _CONN, "Send buffer of a connection in kB", "1000", "=<n>"),
-    _later("maxuploadtarget", _TEXT, _CONN, "Bytes to send in a day, with a unit; 0: no limit", "0M", "=<n>"),
+    Option("maxuploadtarget", _TEXT, _CONN, "Bytes to send in a day, with a unit; 0: no limit", "0M", "=<n>"),
     _later("natpmp", _FLAG, _CONN, "Map the port by PCP or NAT-PMP", "1"),
     Option("networkactive", _FLAG, _CONN, "Take part in the network", "1"),
     _later("onion", _TEXT, _CONN, "SOCKS5 proxy for onion addresses", "-proxy", "=<ip:port|path>"),

@@ -1,8 +1,6 @@
 """Nodes that connect to each other over real sockets."""
 
 import socket
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ from clarion.node.net.messages.handshake import Ping, Pong, Version
 from clarion.node.net.messages.message import Verack
 from clarion.node.net.transport.v1 import V1Transport
 from helpers.node import Node, RpcFailure, free_port
+from helpers.waiting import wait_for
 
 MAGIC = bytes.fromhex("fabfb5da")
 
@@ -18,13 +17,6 @@ MAGIC = bytes.fromhex("fabfb5da")
 def listening(folder: Path, *options: str) -> tuple[Node, int]:
     port = free_port()
     return Node(folder, "-listen=1", f"-bind=127.0.0.1:{port}", *options), port
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in 20 s"
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(("v2", "transport"), [(True, "v2"), (False, "v1")])
