@@ -11,7 +11,7 @@ START = 1_000_000
 
 
 def leaves(second: int, *, last_send: int, last_receive: int, ready: bool = True) -> bool:
-    wire = WirePeer(PeerManager())
+    wire = WirePeer(PeerManager(lambda: 0))
     peer = wire.peer
     peer.connected_us = START * SECOND_US
     peer.last_send, peer.last_receive, peer.fully_connected = last_send, last_receive, ready

@@ -25,7 +25,7 @@ class Host:
 
     def __init__(self, stack: ApiStack, folder: Path, inbound: int = 10) -> None:
         context = stack.network.context
-        self.peers = PeerManager()
+        self.peers = PeerManager(lambda: 0)
         self.bans = BanList(folder / "bans.json", context.clock.now, 100)
         self.tasks: list[asyncio.Future[Any]] = []
         self.connections = Connections(context, self.peers, self.bans, limits_of(11 + inbound), self.spawn)
