@@ -42,10 +42,16 @@ class ApiSettings:
     rpc_work_queue: int = DEFAULT_RPC_WORK_QUEUE
     rpc_server_timeout_s: int = DEFAULT_RPC_SERVER_TIMEOUT_S
     max_body_bytes: int = MAX_BODY_BYTES
+    indexes: frozenset[str] = frozenset()
+    """Names of the indexes that the node has, whatever their state."""
 
     @classmethod
-    def from_config(cls, config: Config, params: ChainParams, cookie: tuple[str, str] | None) -> ApiSettings:
+    def from_config(
+        cls, config: Config, params: ChainParams, cookie: tuple[str, str] | None, indexes: frozenset[str] = frozenset()
+    ) -> ApiSettings:
         """Return what the API needs of the node's configuration. `cookie` is the user and password of its file.
+
+        `indexes` are the names of the node's indexes.
 
         Raises ConfigError for values that make no sense.
         """
@@ -67,4 +73,5 @@ class ApiSettings:
             rpc_threads=config.rpc_threads,
             rpc_work_queue=config.rpc_work_queue,
             rpc_server_timeout_s=config.rpc_server_timeout,
+            indexes=indexes,
         )

@@ -16,6 +16,7 @@ from clarion.node.mempool.options import MempoolOptions
 from clarion.node.mining.options import MiningOptions
 from clarion.node.net.options import NetOptions
 from clarion.node.options.chain_choice import CHAINS
+from clarion.node.options.index_values import read_filter_types
 from clarion.node.options.load import Loaded, load_settings
 from clarion.node.options.mempool_values import read_mempool_options
 from clarion.node.options.mining_values import read_mining_options
@@ -71,6 +72,12 @@ class Config:
     prune_mib: int
     reindex: bool
     reindex_chainstate: bool
+
+    tx_index: bool
+    txo_spender_index: bool
+    coin_stats_index: bool
+    block_filter_types: tuple[str, ...]
+    """Types of compact filters that are indexed: `basic` or nothing."""
 
     par: int
     """Cores that check scripts, at least 1."""
@@ -233,6 +240,10 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         prune_mib=read_prune(read),
         reindex=read.flag("reindex", False),
         reindex_chainstate=read.flag("reindex-chainstate", False),
+        tx_index=read.flag("txindex", False),
+        txo_spender_index=read.flag("txospenderindex", False),
+        coin_stats_index=read.flag("coinstatsindex", False),
+        block_filter_types=read_filter_types(read),
         par=_cores(read.number("par", 0)),
         par_batch=read.number("parbatch", 128, 1),
         check_queue=_check_queue(read),

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import pluggy
 
+from clarion.node.chain.indexes.index import Index
 from clarion.node.config import Config
 from clarion.node.events.events import BlockConnected, BlockDisconnected, TipChanged, TxAdded, TxRemoved
 from clarion.node.options.option import Option
@@ -38,6 +39,14 @@ def register_notifiers(config: Config) -> Iterable[Notifier]:  # type: ignore[em
     """Return notifiers to be told every row of the event log. Called in the node and in the events process.
 
     Only build them here: sockets and connections belong in `Notifier.open`. Raise ConfigError for wrong options.
+    """
+
+
+@hookspec
+def register_indexes(config: Config) -> Iterable[Index]:  # type: ignore[empty-body]
+    """Return indexes that follow the chain, each with a database and a thread of its own. Called in the node.
+
+    Only build them here. Raise ConfigError for wrong options.
     """
 
 

@@ -21,7 +21,10 @@ from clarion.plugins.hookspecs import PROJECT
 
 ENTRY_POINT_GROUP = PROJECT
 
-BUNDLED = {"zmq": "clarion.plugins.bundled.zmq"}
+BUNDLED = {
+    "zmq": "clarion.plugins.bundled.zmq",
+    "txindex": "clarion.plugins.bundled.txindex",
+}
 """Plugins that come with the node, by name."""
 
 OBSERVER_HOOKS = ("block_connected", "block_disconnected", "tip_changed", "tx_added", "tx_removed")

@@ -22,7 +22,7 @@ from clarion.api.rpc.transaction_lookup import find_transaction
 
 
 def transaction(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
-    """Answer /rest/tx/: a transaction of the mempool."""
+    """Answer /rest/tx/: a transaction of the mempool or, with -txindex, of a block."""
     found = find_transaction(ctx, parse_block_hash(request.param), None)
     if found is None:
         raise RestError(404, f"{request.param} not found")

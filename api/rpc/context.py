@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from clarion.api.settings import ApiSettings
     from clarion.node.chain.clock import Clock
+    from clarion.node.chain.indexes.indexes import Indexes
     from clarion.node.chain.prune import Pruner
     from clarion.node.chain.service import ChainService
     from clarion.node.chain.stores import ChainStores
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from clarion.node.params.chain_params import ChainParams
     from clarion.node.scheduler import Scheduler
     from clarion.node.storage.chain_reader import ChainReader
+    from clarion.node.storage.index_store import IndexReader
     from clarion.notifiers.runner import EventsRunner
 
 
@@ -68,12 +70,11 @@ class NodeContext:
     miner: Miner
     templates: TemplateCache
     scheduler: Scheduler
+    indexes: Indexes
     stopping: Callable[[], bool] = lambda: False
     """Whether the node is shutting down: long work gives up."""
     log: CategoryLog | None = None
     warnings: list[str] = field(default_factory=list)
-    indexes: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
-    """State of each index by its name, as `getindexinfo` tells it."""
     scan: ScanState = field(default_factory=lambda: ScanState())
 
     def warnings_json(self) -> list[str] | str:
@@ -118,6 +119,7 @@ class ReaderContext:
     node: NodeLink
     open_reader: Callable[[], ChainReader]
     _reader: ChainReader | None = None
+    _indexes: dict[str, IndexReader] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
     active: dict[int, tuple[str, float]] = field(default_factory=dict)
     """Method and start (a `time.monotonic()` reading) of every call that runs in this process."""
@@ -136,8 +138,24 @@ class ReaderContext:
                     self._reader = self.open_reader()
         return self._reader
 
+    def index(self, store_name: str) -> IndexReader:
+        """Return the reader of an index's database. Raises StorageError, later, if the node has no such index."""
+        with self._opening:
+            reader = self._indexes.get(store_name)
+            if reader is None:
+                # Imported here: nobody who has no index pays for it.
+                from clarion.node.storage.index_store import IndexReader
+                from clarion.node.storage.location import locate
+
+                location = locate(self.settings.database_url, self.settings.chain_dir)
+                reader = self._indexes[store_name] = IndexReader(location, self.settings.chain_dir, store_name)
+            return reader
+
     def close(self) -> None:
-        """Close the database."""
+        """Close the databases."""
+        for index in self._indexes.values():
+            index.close()
+        self._indexes.clear()
         if self._reader is not None:
             self._reader.close()
             self._reader = None

@@ -35,6 +35,7 @@ METHOD_MODULES = (
     "control",
     "deployments",
     "fees",
+    "index_access",
     "memory",
     "mempool",
     "mempool_file",

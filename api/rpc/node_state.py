@@ -129,7 +129,11 @@ def getzmqnotifications(ctx: NodeContext) -> list[dict[str, object]]:
 )
 def getindexinfo(ctx: NodeContext, index_name: str | None) -> dict[str, Any]:
     """Return the state of each index that runs."""
-    return {name: state for name, state in ctx.indexes().items() if index_name in (None, name)}
+    return {
+        name: {"synced": state.synced, "best_block_height": max(state.height, 0)}
+        for name, state in ctx.indexes.states().items()
+        if index_name in (None, "", name)
+    }
 
 
 def flush_chain(manager: ChainManager) -> tuple[bytes, int]:

@@ -9,6 +9,7 @@ from clarion.api.render.transaction import transaction_json
 from clarion.api.rpc.block_results import transaction_fields
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
+from clarion.api.rpc.index_access import find_indexed_transaction, has_index, wait_for_index
 from clarion.api.rpc.parse import parse_hash, parse_verbosity
 from clarion.api.rpc.registry import READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
@@ -20,17 +21,18 @@ from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.primitives.transaction import Transaction
 from clarion.node.storage.block_status import HAVE_DATA, HAVE_UNDO
 from clarion.node.storage.rows import BlockRow
+from clarion.plugins.bundled import txindex
 
 _T = ResultType
 _WALLET_HINT = ". Use gettransaction for wallet transactions."
 
 
 class FoundTransaction(NamedTuple):
-    """A transaction and, if it was found in a block, that block's row and its own place there."""
+    """A transaction and, if it was found in a block, that block's row and its own place there if it is known."""
 
     tx: Transaction
     row: BlockRow | None = None
-    position: int = 0
+    position: int | None = None
 
 
 class _Standing(NamedTuple):
@@ -41,13 +43,15 @@ class _Standing(NamedTuple):
 
 
 def find_transaction(ctx: ReaderContext, txid: bytes, row: BlockRow | None) -> FoundTransaction | None:
-    """Return a transaction of the block of `row`, or of the mempool if no block is named, None if it is not there.
+    """Return a transaction of the block of `row`; if no block is named, of the mempool or by -txindex. None if it is
+    not there.
 
-    Called from a thread: a block is read and decoded.
+    Called from a thread: files are read, and an index is waited for.
     """
     if row is None:
         found = find_mempool_transaction(ctx, txid)
-        return None if found is None else FoundTransaction(found)
+        # In this order: one that leaves the mempool for a block is in the index by the time that is asked.
+        return _find_indexed(ctx, txid) if found is None else FoundTransaction(found)
     try:
         block = Block.parse(ctx.reader.read_block(row))
     except BlockFileError:
@@ -58,8 +62,28 @@ def find_transaction(ctx: ReaderContext, txid: bytes, row: BlockRow | None) -> F
     return None
 
 
-def _not_found(row: BlockRow | None) -> RpcError:
-    if row is None:
+def _find_indexed(ctx: ReaderContext, txid: bytes) -> FoundTransaction | None:
+    if not has_index(ctx, txindex.NAME):
+        return None
+    wait_for_index(ctx, txindex.NAME, txindex.STORE_NAME)
+    try:
+        found = find_indexed_transaction(ctx, txid)
+    except BlockFileError:
+        return None
+    if found is None:
+        return None
+    with ctx.reader.snapshot() as snapshot:
+        return FoundTransaction(found[0], snapshot.block(found[1]))
+
+
+def _not_found(ctx: ReaderContext, row: BlockRow | None) -> RpcError:
+    if row is None and has_index(ctx, txindex.NAME):
+        message = (
+            "No such mempool or blockchain transaction"
+            if wait_for_index(ctx, txindex.NAME, txindex.STORE_NAME)
+            else "No such mempool transaction. Blockchain transactions are still in the process of being indexed"
+        )
+    elif row is None:
         message = (
             "No such mempool transaction. Use -txindex or provide a block hash to enable blockchain transaction queries"
         )
@@ -84,7 +108,7 @@ _BLOCK_FIELDS = (
     category="rawtransactions",
     where=READER,
     heavy=True,
-    description="Returns a transaction of the mempool or, if a block is named, of that block.\n"
+    description="Returns a transaction of the mempool, of the named block or, with -txindex, of any block.\n"
     "Verbosity 0: its bytes in hex; 1: an object; 2: with fee and spent outputs too, where undo data is there.",
     args=[
         Arg("txid", ArgType.STR_HEX, "The transaction", required=True),
@@ -128,10 +152,12 @@ def getrawtransaction(ctx: ReaderContext, txid: str, verbosity: Any, blockhash: 
         row, standing = _named_block(ctx, parse_hash(blockhash, "parameter 3"))
     found = find_transaction(ctx, wanted, row)
     if found is None:
-        raise _not_found(row)
+        raise _not_found(ctx, row)
     if verbosity <= 0:
         return found.tx.raw.hex()
     answer: dict[str, Any] = {} if standing is None else {"in_active_chain": standing.active}
+    if found.row is not None and standing is None:
+        _, standing = _named_block(ctx, found.row.hash)
     spent = _spent_coins(ctx, found) if verbosity >= 2 else None
     answer |= transaction_json(found.tx, ctx.params, spent=spent, prevouts=True)
     if found.row is not None and standing is not None:
@@ -161,10 +187,24 @@ def _spent_coins(ctx: ReaderContext, found: FoundTransaction) -> list[Coin] | No
     if found.tx.is_coinbase or row is None or not row.status & (HAVE_DATA | HAVE_UNDO):
         return None
     try:
-        return ctx.reader.read_undo(row)[found.position - 1]
+        undo = ctx.reader.read_undo(row)
     except BlockFileError:
         raise RpcError(
             RpcCode.INTERNAL_ERROR,
             "Undo data expected but can't be read. "
             "This could be due to disk corruption or a conflict with a pruning event.",
         ) from None
+    position = _position_in_block(ctx, row, found.tx) if found.position is None else found.position
+    return None if position is None else undo[position - 1]
+
+
+def _position_in_block(ctx: ReaderContext, row: BlockRow, tx: Transaction) -> int | None:
+    try:
+        block = Block.parse(ctx.reader.read_block(row))
+    except BlockFileError:
+        raise RpcError(
+            RpcCode.INTERNAL_ERROR,
+            "Block data expected but can't be read. "
+            "This could be due to disk corruption or a conflict with a pruning event.",
+        ) from None
+    return next((position for position, each in enumerate(block.txs) if each.wtxid == tx.wtxid), None)

@@ -16,14 +16,17 @@ from clarion.node.control import ControlServer, control_path
 from clarion.node.params.chain_params import ChainParams
 
 
-def start_api(config: Config, params: ChainParams, methods: NodeMethods, stack: ExitStack) -> None:
+def start_api(
+    config: Config, params: ChainParams, methods: NodeMethods, indexes: frozenset[str], stack: ExitStack
+) -> None:
     """Bind the port, write the cookie and serve; `stack` stops it again. Raises ConfigError.
 
+    `indexes` are the names of those that the node has.
     Clients are answered with -28 until `methods` has the running node.
     """
     sockets = bind_sockets(config.rpc_bind, config.rpc_port, config.rpc_allow_ip)
     try:
-        settings = ApiSettings.from_config(config, params, _write_cookie(config, stack))
+        settings = ApiSettings.from_config(config, params, _write_cookie(config, stack), indexes)
     except BaseException:
         for each in sockets:
             each.close()

@@ -12,6 +12,7 @@ from clarion.node.app.mempool import make_fee_estimator, make_mempool
 from clarion.node.app.storage import open_storage
 from clarion.node.chain.acceptance import MIN_BLOCKS_TO_KEEP
 from clarion.node.chain.clock import Clock
+from clarion.node.chain.indexes.indexes import Indexes
 from clarion.node.chain.manager import ChainManager
 from clarion.node.chain.prune import Pruner, has_pruned
 from clarion.node.chain.service import ChainService
@@ -29,6 +30,7 @@ from clarion.node.validation.script_cache import ScriptCache
 from clarion.node.validation.tx_scripts import TxScripts
 from clarion.notifiers.runner import EventsRunner
 from clarion.plugins.delivery import make_events_runner
+from clarion.plugins.indexes import build_indexes
 
 REBUILD_ADVICE = "Please restart with -reindex or -reindex-chainstate to recover."
 
@@ -73,6 +75,14 @@ class NodeCore:
             raise
         self.storage = open_storage(config, self.params, lock)
         self._cleanup.callback(self.storage.close)
+        try:
+            self.indexes = Indexes(
+                build_indexes(config), lambda name: self.storage.database.open_index(name, self.params)
+            )
+        except BaseException:
+            self._cleanup.close()
+            raise
+        self._cleanup.callback(self.indexes.stop)
 
     @property
     def last_seq(self) -> int:
@@ -105,6 +115,7 @@ class NodeCore:
             self.storage.stores,
             config.prune_target_bytes,
             lambda timeout_s: self.events.sync(self.last_seq, timeout_s),
+            self.indexes,
         )
         self.manager.journal.on_commit = self._on_commit
         self.manager.journal.on_early = self.events.offer
@@ -120,8 +131,11 @@ class NodeCore:
         say("Loading block index…")
         self._check_pruning()
         self.chain.submit(self.manager.load).result()
+        self.indexes.load(self.manager, self.storage.stores)
         self.mempool.start()
         self._check_chain(say)
+        if has_pruned(self.storage.stores):
+            self.indexes.check_blocks(self.manager)
         if config.prune_mib:
             say("Pruning blockstore…")
             self.chain.submit(self._prune_at_start).result()

@@ -72,7 +72,7 @@ class Node:
                 logger.info("Signet derived magic (message start): %s", core.params.magic.hex())
             self._write_pid_file(stack)
             if self._config.server:
-                start_api(self._config, core.params, self._methods, stack)
+                start_api(self._config, core.params, self._methods, core.indexes.names, stack)
             core.start(self._say)
             self._scheduler.start()
             stack.callback(self._scheduler.stop)
@@ -88,6 +88,7 @@ class Node:
             stack.callback(self._load_in_background(core).join)
             # Comes first: requests that wait for a block are answered before their threads and connections end.
             stack.callback(core.manager.tip_watch.stop)
+            stack.callback(core.indexes.interrupt)
             self._stop.wait()
             logger.info("Shutdown: In progress...")
             self._stop.set()
@@ -119,6 +120,7 @@ class Node:
                 last_event_seq=lambda: core.manager.journal.last_seq,
                 blocks_dir=self._config.blocks_dir,
                 log=self._log.filter,
+                indexes=core.indexes,
             )
         )
 
@@ -137,6 +139,7 @@ class Node:
                 return
             self._load_files(core)
             core.chain.submit(core.manager.activate_best_chain).result()
+            core.indexes.start()
             if self._config.stop_after_block_import:
                 logger.info("Stopping after block import")
                 self.request_stop()

@@ -9,6 +9,7 @@ is deleted at the next start.
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from clarion.node.chain.acceptance import MIN_BLOCKS_TO_KEEP
 from clarion.node.chain.block_index import BlockIndexEntry
@@ -28,6 +29,18 @@ AVERAGE_BLOCK_BYTES = 1_000_000
 TOLD_PATIENCE_S = 0.05
 
 logger = logging.getLogger(__name__)
+
+
+class PruneLimits(Protocol):
+    """What the indexes still need."""
+
+    def prune_limits(self) -> dict[str, int]:
+        """Return, by index, the last height that may be pruned."""
+        ...
+
+    def make_durable(self) -> None:
+        """Return once what the indexes hold outlives a power cut. Raises StorageError."""
+        ...
 
 
 @dataclass(slots=True)
@@ -55,8 +68,10 @@ class Pruner:
         stores: ChainStores,
         target_bytes: int,
         told: Callable[[float], bool] = lambda timeout_s: True,
+        indexes: PruneLimits | None = None,
     ) -> None:
         """`target_bytes` 0: by hand only. `told` says whether all events up to now have been delivered."""
+        self._indexes = indexes
         self._state = state
         self._journal = journal
         self._stores = stores
@@ -153,9 +168,20 @@ class Pruner:
         """Return the files that may go, the oldest first. Genesis' file may: the reference forgets it too."""
         if self._told(TOLD_PATIENCE_S):
             self._told_height = self._state.active.height
-        last = min(height, self._state.active.height - MIN_BLOCKS_TO_KEEP, self._told_height)
+        last = min(height, self._state.active.height - MIN_BLOCKS_TO_KEEP, self._told_height, self._index_limit())
         newest = max(files, default=0)
         return [file for file, info in files.items() if file != newest and info.last_height <= last]
+
+    def _index_limit(self) -> int:
+        """Return the last height that no index needs any more."""
+        limit = self._state.active.height
+        limits = {} if self._indexes is None else self._indexes.prune_limits()
+        if limits:
+            name, lowest = min(limits.items(), key=lambda item: item[1])
+            if lowest <= limit:
+                limit = lowest
+                logger.debug("%s limited pruning to height %d", name, limit)
+        return limit
 
     def _prune(self, chosen: list[int]) -> None:
         if not chosen:
@@ -166,6 +192,8 @@ class Pruner:
             self._journal.commit()
             self._journal.flush()
             self._stores.coins.make_durable()
+            if self._indexes is not None:
+                self._indexes.make_durable()
             self._forget(set(chosen))
         finally:
             self._busy = False

@@ -103,6 +103,7 @@ class Speculation:
             self._state.mark_dirty(entry)
         # Not before: what the pool forgets for a block can't be brought back.
         self._state.pool.block_connected(block.delta.block, entry.height)
+        self._state.on_settled(block.delta)
         log_tip(entry, self._state.coins.size_bytes)
         if block.outcome is not None:
             block.outcome.judge(entry.hash, None)

@@ -18,6 +18,7 @@ from clarion.node.chain.coins_cache import CoinsCache
 from clarion.node.chain.lock import ChainLock
 from clarion.node.chain.pool_link import NoPool, PoolLink
 from clarion.node.consensus.connect import ScriptJob
+from clarion.node.consensus.delta import BlockDelta
 from clarion.node.errors import BlockInvalid
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import BlockHash
@@ -75,6 +76,9 @@ class ChainState:
     last_precious_work: int = 0
     on_refused: Callable[[BlockHash, BlockInvalid], None] = lambda block_hash, invalid: None
     """Called on the chain thread for a block that failed its full check, whenever it was handed in."""
+
+    on_settled: Callable[[BlockDelta], None] = lambda delta: None
+    """Called on the chain thread for every block that is connected for good, before its commit."""
 
     def __post_init__(self) -> None:
         self.active = ActiveChain(self.index)

@@ -20,7 +20,7 @@ GENERAL = [
     Option("blocknotify", _TEXT, _OPT, "Run <cmd> on a new tip; %s is its hash", argument="=<cmd>", effect=_LATER),
     Option("blocksdir", _PATH, _OPT, "Folder that holds blocks/", "data directory", argument="=<dir>"),
     Option("blocksxor", _FLAG, _OPT, "Obfuscate new block files with a random key", "1", effect=_LATER),
-    Option("coinstatsindex", _FLAG, _OPT, "Keep statistics of the coins at every height", "0", effect=_LATER),
+    Option("coinstatsindex", _FLAG, _OPT, "Keep statistics of the coins at every height", "0"),
     Option("conf", _PATH, _OPT, "Configuration file", "bitcoin.conf in the data directory", argument="=<file>"),
     Option("daemon", _FLAG, _OPT, "Run in the background", "0"),
     Option("daemonwait", _FLAG, _OPT, "Run in the background once the node has started", "0"),
@@ -39,9 +39,9 @@ GENERAL = [
     Option("reindex-chainstate", _FLAG, _OPT, "Build the chainstate again", "0"),
     Option("shutdownnotify", _TEXT, _OPT, "Run <cmd> before stopping", argument="=<cmd>", multiple=True, effect=_LATER),
     Option("startupnotify", _TEXT, _OPT, "Run <cmd> once started", argument="=<cmd>", effect=_LATER),
-    Option("txindex", _FLAG, _OPT, "Index all transactions by txid", "0", effect=_LATER),
-    Option("txospenderindex", _FLAG, _OPT, "Index which input spends an output", "0", effect=_LATER),
-    Option("blockfilterindex", _TEXT, _OPT, "Index of compact filters", "0", "=<type>", multiple=True, effect=_LATER),
+    Option("txindex", _FLAG, _OPT, "Index all transactions by txid", "0"),
+    Option("txospenderindex", _FLAG, _OPT, "Index which input spends an output", "0"),
+    Option("blockfilterindex", _TEXT, _OPT, "Index of compact filters", "0", "=<type>", multiple=True),
 ]
 
 LOGGING = [

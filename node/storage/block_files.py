@@ -51,6 +51,10 @@ class BlockFiles:
         """Return the raw block at `position`. Raises BlockFileError if its file is not there or is damaged."""
         return self._files.read(position)
 
+    def read_part(self, file: int, offset: int, length: int) -> bytes:
+        """Return bytes of block file number `file` from `offset` on. Raises BlockFileError if they are not there."""
+        return self._files.read_part(file, offset, length)
+
     @property
     def current(self) -> int | None:
         """Number of the file that is appended to, None before `recover`."""

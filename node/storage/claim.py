@@ -26,7 +26,7 @@ class WriterClaim:
 
     def __init__(self, name: str, component: str, meta_table: str) -> None:
         self._name = name
-        self._lock_name = _LOCK_NAMES[component]
+        self._lock_name = _LOCK_NAMES.get(component, f"clarion {component} writer")
         self._session: tuple[int, str] | None = None
         self._mark = b""
         self._read_mark = f"SELECT value FROM {meta_table} WHERE key = 'last_write'"

@@ -16,6 +16,7 @@ from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
 from clarion.node.storage.engine import reader_engine, writer_engine
 from clarion.node.storage.event_log import EventLog
 from clarion.node.storage.faults import Patience
+from clarion.node.storage.index_store import IndexStore, open_index_store
 from clarion.node.storage.location import Backend, Location, locate
 from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, new_id, prepare, read_meta
 from clarion.node.storage.rows import ChainCommit
@@ -45,8 +46,15 @@ class Database:
     """The open databases of a node. Use as a context manager or call `close`."""
 
     def __init__(
-        self, location: Location, chain: Writer, coins: Writer, patience: Patience, cleanup: contextlib.ExitStack
+        self,
+        location: Location,
+        chain_dir: Path,
+        chain: Writer,
+        coins: Writer,
+        patience: Patience,
+        cleanup: contextlib.ExitStack,
     ) -> None:
+        self._chain_dir = chain_dir
         self._cleanup = cleanup
         self._patience = patience
         self._coins_writer = coins
@@ -58,7 +66,9 @@ class Database:
         cleanup.callback(chain_readers.dispose)
         cleanup.callback(coin_readers.dispose)
         with chain.transaction() as connection:
-            self.log_id = read_meta(connection, CHAIN)["log_id"].decode()
+            meta = read_meta(connection, CHAIN)
+        self.log_id = meta["log_id"].decode()
+        self._store_id = meta["store_id"]
         self.chain = ChainStore(chain, location)
         self.coins = CoinStore(coins, CoinReader(coin_readers, location, patience), location)
         self.events = EventLog(chain_readers, location, self.log_id)
@@ -86,6 +96,10 @@ class Database:
         self.coins.wipe()
         undo_files.remove_all()
         self.chain.commit(ChainCommit(meta={REBUILD_KEY: following.value}))
+
+    def open_index(self, name: str, network: Network) -> IndexStore:
+        """Open (or make) the database of an index of this chain; the caller closes it. Raises ConfigError."""
+        return open_index_store(self._location, self._chain_dir, name, network, self._store_id, self._patience)
 
     def shorten_patience(self, seconds: float) -> None:
         """Wait no longer than this for a server that is away: for a node that is asked to stop."""
@@ -122,7 +136,7 @@ def open_database(url: str | None, chain_dir: Path, network: Network, *, lock: D
             store_id = _prepare(chain, CHAIN, location, network, new_id())
             coins = coins or _open_writer(location, COINS, patience, stack)
             _prepare(coins, COINS, location, network, store_id)
-            database = Database(location, chain, coins, patience, stack)
+            database = Database(location, chain_dir, chain, coins, patience, stack)
         except StorageError as error:
             raise ConfigError(f"Cannot open the database {error}") from error
         database._cleanup = stack.pop_all()

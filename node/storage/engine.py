@@ -29,9 +29,10 @@ CONNECT_TIMEOUT_S = 10
 READER_POOL_SIZE = {Backend.SQLITE_FILE: 16, Backend.SQLITE_MEMORY: 16, Backend.POSTGRESQL: 4}
 """Connections that one process keeps for reading a database; as many more come and go. A server allows few."""
 
-# The tip must survive a power cut; coins may lose their last flushes, which recovery repeats.
-_SQLITE_SYNCHRONOUS = {"chain": "FULL", "coins": "NORMAL"}
+# The tip must survive a power cut; coins may lose their last flushes, which recovery repeats, and indexes theirs.
+_SQLITE_SYNCHRONOUS = {"chain": "FULL"}
 _SQLITE_WRITER_CACHE_KIB = {"chain": 8_192, "coins": 65_536}
+_SQLITE_INDEX_CACHE_KIB = 16_384
 _SQLITE_READER_CACHE_KIB = 4_096
 # Pages come straight from the system's cache: a third less time for a fetch among millions of coins. The address space
 # is reserved, not used, and a file that outgrows it is read as before.
@@ -69,11 +70,15 @@ _POSTGRES_COINS_SETTINGS = (
 
 def page_cache_bytes(location: Location, component: str) -> int:
     """Return the size of the page cache that the writer of a database has in this process; a server keeps its own."""
-    return _SQLITE_WRITER_CACHE_KIB[component] << 10 if location.is_sqlite else 0
+    return _writer_cache_kib(component) << 10 if location.is_sqlite else 0
+
+
+def _writer_cache_kib(component: str) -> int:
+    return _SQLITE_WRITER_CACHE_KIB.get(component, _SQLITE_INDEX_CACHE_KIB)
 
 
 def writer_engine(location: Location, component: str) -> Engine:
-    """Return an engine for the single writer of one database (`chain` or `coins`), which is created if missing."""
+    """Return an engine for the single writer of one database (`chain`, `coins` or an index), which is created if missing."""
     engine = _create(location, component, create=True)
     if location.is_sqlite:
         # IMMEDIATE takes the write lock at once, so that no transaction fails half-way for want of it.
@@ -135,11 +140,11 @@ _READER_PRAGMAS = (
 
 
 def _writer_pragmas(component: str, in_file: bool) -> list[str]:
-    pragmas = [f"cache_size = -{_SQLITE_WRITER_CACHE_KIB[component]}", "temp_store = MEMORY"]
+    pragmas = [f"cache_size = -{_writer_cache_kib(component)}", "temp_store = MEMORY"]
     if in_file:
         pragmas += [
             "journal_mode = WAL",
-            f"synchronous = {_SQLITE_SYNCHRONOUS[component]}",
+            f"synchronous = {_SQLITE_SYNCHRONOUS.get(component, 'NORMAL')}",
             f"journal_size_limit = {_WAL_KEPT_BYTES}",
             # The checkpointer's thread does that.
             "wal_autocheckpoint = 0",

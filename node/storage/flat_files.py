@@ -86,6 +86,17 @@ class FlatFiles:
             raise BlockFileError(f"{path}: the record at offset {offset} is cut off ({len(data)} of {length} bytes)")
         return apply_xor(data, self._key, offset)
 
+    def read_part(self, file: int, offset: int, length: int) -> bytes:
+        """Return bytes of a file from `offset` on. Raises BlockFileError if it is missing or ends before."""
+        path = self.path(file)
+        try:
+            data = os.pread(self._open_for_reading(file, path).fd, length, offset)
+        except OSError as error:
+            raise BlockFileError(f"{path}: {error.strerror}") from None
+        if len(data) != length:
+            raise BlockFileError(f"{path}: {len(data)} of {length} bytes at offset {offset}")
+        return apply_xor(data, self._key, offset)
+
     def _open_for_reading(self, file: int, path: Path) -> _OpenFile:
         # The name decides, not the descriptor: a file that was moved away or deleted is gone for us too.
         stat = os.stat(path)

@@ -20,6 +20,8 @@ from clarion.api.rpc.context import NodeContext, ReaderContext
 from clarion.api.rpc.node_methods import NodeMethods
 from clarion.api.settings import ApiSettings
 from clarion.node.app.mempool import make_mempool
+from clarion.node.chain.indexes.index import Index
+from clarion.node.chain.indexes.indexes import Indexes
 from clarion.node.chain.prune import Pruner
 from clarion.node.chain.service import ChainService
 from clarion.node.config import load_config
@@ -61,8 +63,11 @@ class NoEvents:
 class ApiStack:
     """A regtest chain with its chain thread, and the application that answers about it."""
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
+    def __init__(self, folder: Path, *, indexes: Sequence[Index] = (), **settings: Any) -> None:
         self.node = ChainNode(folder)
+        self.indexes = Indexes(indexes, lambda name: self.node.database.open_index(name, self.node.params))
+        self.indexes.load(self.node.manager, self.node.stores)
+        self.indexes.start()
         self.service = ChainService(self.node.manager, on_fatal=lambda error: None)
         self.service.start()
         self.stopped = False
@@ -101,6 +106,7 @@ class ApiStack:
             miner=miner,
             templates=TemplateCache(miner),
             scheduler=Scheduler(),
+            indexes=self.indexes,
             log=LogFilter(),
         )
         database = database_url(folder)
@@ -110,6 +116,7 @@ class ApiStack:
             database_url=database,
             log_path=folder / "debug.log",
             credentials=(salted(USER, PASSWORD),),
+            indexes=self.indexes.names,
             **{"allowed": parse_allowed([]), "rest": True, **settings},
         )
         self.link = DirectLink(self.methods)
@@ -165,5 +172,6 @@ class ApiStack:
         """End the network and the chain thread, and close the databases."""
         self.network.stop()
         self.service.stop()
+        self.indexes.stop()
         self.reader.close()
         self.node.close()

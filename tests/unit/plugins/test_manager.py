@@ -10,7 +10,7 @@ import pytest
 from clarion.node.errors import ConfigError, PluginError
 from clarion.node.options.option import Category, Kind, Option
 from clarion.plugins import hookimpl
-from clarion.plugins.manager import Plugins, load_plugins
+from clarion.plugins.manager import BUNDLED, Plugins, load_plugins
 from clarion.plugins.options import plugin_options
 
 _FEE_OPTION = Option("feealarm", Kind.NUMBER, Category.CLARION, "Tell when fees rise above this")
@@ -155,7 +155,7 @@ def test_plugin_by_path(module: Callable[[str], str], path: str) -> None:
     text = _HOOK.format("", "") + "class Inner:\n    @hookimpl\n    def tip_changed(self, event): pass\n"
     name = path.format(module(text))
     plugins = load_plugins([name, name])
-    assert plugins.names == ["zmq", name]
+    assert plugins.names == [*BUNDLED, name]
     assert plugins.implements(name, "tip_changed")
 
 

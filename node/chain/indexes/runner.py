@@ -1,0 +1,215 @@
+"""One index following the chain, on a thread of its own behind the tip commit.
+
+Owns: which block an index takes next, reorganisations, commits, and its state as others see it. Never: what an index
+stores. A crash at any moment leaves the index at the tip of its last commit, a block that the chain's database knows.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.indexes.index import Index, IndexBatch, IndexedBlock
+from clarion.node.chain.indexes.recent import RecentDeltas
+from clarion.node.chain.manager import ChainManager
+from clarion.node.chain.stores import ChainStores
+from clarion.node.errors import StorageError
+from clarion.node.primitives.block import Block
+from clarion.node.primitives.coin import Coin
+from clarion.node.primitives.ids import hash_to_hex
+from clarion.node.storage.index_store import IndexStore, IndexTip
+
+BATCH_BYTES = 16 << 20
+BATCH_S = 2.0
+"""While an index is built, its changes are committed once they are this large or this old."""
+LOG_INTERVAL_S = 30.0
+
+logger = logging.getLogger(__name__)
+
+
+class IndexState(NamedTuple):
+    """How far an index is. `height` is that of its last block, -1 in an empty one; `synced` ends when it fails."""
+
+    synced: bool
+    height: int
+
+
+class IndexRunner:
+    """The thread of one index. Only `start`, `stop` and what says so may be called from other threads."""
+
+    def __init__(
+        self,
+        index: Index,
+        store: IndexStore,
+        manager: ChainManager,
+        stores: ChainStores,
+        recent: RecentDeltas,
+    ) -> None:
+        """Raises StorageError if the database can't be read."""
+        self.index = index
+        self._store = store
+        self._manager = manager
+        self._stores = stores
+        self._recent = recent
+        self._changed = threading.Condition()
+        self._entry: BlockIndexEntry | None = None
+        self._synced = False
+        self._failed = False
+        self._stopping = False
+        self._woken = False
+        self._thread = threading.Thread(target=self._run, name=index.store_name, daemon=True)
+        self._logged = time.monotonic()
+
+    # --- other threads ----------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Find the block at which the index stands. The chain must be loaded. Raises StorageError."""
+        tip = self._store.tip()
+        if tip is not None:
+            self._entry = self._manager.lookup(tip.hash)
+            if self._entry is None:
+                # Only a chain that was made anew can have forgotten it.
+                logger.warning("%s: its last block %s is unknown; built again", self.index.name, hash_to_hex(tip.hash))
+                self._store.wipe()
+        chain_tip = self._manager.state.told_tip
+        self._synced = self._entry is chain_tip
+
+    def start(self) -> None:
+        """Begin to follow the chain."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Say that the tip has moved. Returns at once."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()
+
+    def interrupt(self) -> None:
+        """Have the thread end soon; returns at once."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """End the thread; what is done is committed."""
+        self.interrupt()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._store.close()
+
+    @property
+    def state(self) -> IndexState:
+        """How far the index is, durably but for a power cut."""
+        with self._changed:
+            height = -1 if self._entry is None else self._entry.height
+            return IndexState(self._synced and not self._failed, height)
+
+    @property
+    def entry(self) -> BlockIndexEntry | None:
+        """The last block that is indexed and committed."""
+        with self._changed:
+            return self._entry
+
+    def make_durable(self) -> None:
+        """Return once `state` outlives a power cut. Raises StorageError."""
+        self._store.make_durable()
+
+    def wait_synced(self, tip: BlockIndexEntry) -> bool:
+        """Wait until the index holds `tip`; false at once if it is still being built or has failed."""
+        with self._changed:
+            if not self._synced:
+                return False
+            self._changed.wait_for(lambda: self._failed or self._stopping or self._holds(tip))
+            return self._holds(tip)
+
+    def _holds(self, tip: BlockIndexEntry) -> bool:
+        # A tip that was left meanwhile is never reached: whatever is the tip now is as good.
+        entry = self._entry
+        if entry is None or self._failed:
+            return False
+        with self._manager.state.lock:
+            return entry.descends_from(tip) or entry is self._manager.state.told_tip
+
+    # --- the index's thread -----------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        logger.info("%s thread start", self.index.name)
+        try:
+            self._follow()
+        except Exception as error:
+            # An index is no part of the chain: its fault must not stop the node.
+            logger.error(
+                "%s stops: %s", self.index.name, error, exc_info=None if isinstance(error, StorageError) else error
+            )
+            with self._changed:
+                self._failed = True
+                self._changed.notify_all()
+        logger.info("%s thread exit", self.index.name)
+
+    def _follow(self) -> None:
+        announced = False
+        while not self._stopping:
+            target = self._manager.tip
+            if self._entry is not target:
+                self._advance(target)
+                continue
+            with self._changed:
+                self._synced = True
+                self._changed.notify_all()
+            if not announced:
+                announced = True
+                logger.info("%s is enabled at height %d", self.index.name, target.height)
+            with self._changed:
+                self._changed.wait_for(lambda: self._woken or self._stopping)
+                self._woken = False
+
+    def _advance(self, target: BlockIndexEntry) -> None:
+        """Go towards `target` for as long as one batch lasts, and commit."""
+        batch = IndexBatch(self._store.get)
+        entry, started = self._entry, time.monotonic()
+        while entry is not target and not self._stopping:
+            entry = self._step(entry, target, batch)
+            now = time.monotonic()
+            if now - self._logged > LOG_INTERVAL_S:
+                self._logged = now
+                height = -1 if entry is None else entry.height
+                logger.info("Syncing %s with block chain from height %d", self.index.name, height)
+            if batch.size_bytes > BATCH_BYTES or now - started > BATCH_S:
+                break
+        self._store.commit(batch.changes, None if entry is None else IndexTip(entry.hash, entry.height))
+        with self._changed:
+            self._entry = entry
+            self._changed.notify_all()
+
+    def _step(
+        self, entry: BlockIndexEntry | None, target: BlockIndexEntry, batch: IndexBatch
+    ) -> BlockIndexEntry | None:
+        with self._manager.state.lock:
+            on_the_way = entry is None or target.descends_from(entry)
+            following = target.ancestor(0 if entry is None else entry.height + 1) if on_the_way else None
+        if following is not None:
+            self.index.connect(self._load(following), batch)
+            return following
+        assert entry is not None
+        self.index.disconnect(self._load(entry), batch)
+        return entry.prev
+
+    def _load(self, entry: BlockIndexEntry) -> IndexedBlock:
+        """Return a block with what it spends: from memory where it is at hand, else from the files."""
+        delta = self._recent.get(entry.hash)
+        with self._manager.state.lock:
+            position, undo = entry.data_position, entry.undo_position
+        params = self._manager.state.params
+        if delta is not None:
+            return IndexedBlock(delta.block, entry.height, delta.spent, position, params)
+        block = Block.parse(self._stores.block_files.read(position))
+        spent: list[list[Coin]] = []
+        if self.index.needs_spent and entry.height > 0:
+            spent = self._stores.undo_files.read_undo(undo, entry.hash)
+        return IndexedBlock(block, entry.height, spent, position, params)
+
+
+OpenIndex = Callable[[str], IndexStore]
+"""Opens the database of an index by its name."""
