@@ -11,6 +11,7 @@
     ├── StorageError           database or files: ours, never the data's fault
     │   └── BlockFileError     raw block or undo data that is missing or damaged
     ├── DeliveryError          a notifier could not deliver
+    ├── StreamError            a subscriber can't be served from where he asked, with a code that he can act on
     ├── PluginError            a plugin misbehaved
     └── RpcError               an answer to a client, with the reference's code
 
@@ -95,6 +96,22 @@ class BlockFileError(StorageError):
 
 class DeliveryError(ClarionError):
     """A notifier could not deliver an event."""
+
+
+class StreamError(ClarionError):
+    """A stream of events can't start where a subscriber asked for it, or can't go on.
+
+    `code` is a stable word (`other-log`, `pruned`, …) that docs/events.md lists; `details` are values that help to go on.
+    """
+
+    def __init__(self, code: str, message: str, **details: object) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.details = details
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
 
 
 class PluginError(ClarionError):

@@ -1,18 +1,29 @@
 """The event log's reader.
 
-Owns: reading rows by number, in any process. Never: writing (the tip commit does that), or what a row expands to.
+Owns: reading rows, in any process. Never: writing (the tip commit and the retention do that), or what a row expands to.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 from sqlalchemy import Engine
+from sqlalchemy.engine import Connection
 
 from clarion.node.events.row import EventKind, EventRow
 from clarion.node.primitives.ids import BlockHash
 from clarion.node.storage.engine import driver_sql, snapshot
 from clarion.node.storage.location import Location
 
-_READ = (
-    "SELECT seq, kind, block_hash, height, txid, reason, body, time FROM event_log WHERE seq > ? ORDER BY seq LIMIT ?"
+FLOOR_KEY = "mempool_floor"
+"""Setting of the chain database: rows of the mempool with numbers up to this one may have been deleted."""
+
+_COLUMNS = "seq, kind, block_hash, height, txid, reason, body, time"
+_READ = f"SELECT {_COLUMNS} FROM event_log WHERE seq > ? ORDER BY seq LIMIT ?"
+_BLOCK_ROWS = f"SELECT {_COLUMNS} FROM event_log WHERE kind <= 2 AND height = ? ORDER BY seq"
+_BLOCKS_FROM = (
+    f"SELECT {_COLUMNS} FROM event_log WHERE kind <= 2 AND height >= ? AND seq >= ? AND seq <= ? ORDER BY seq"
 )
+_FLOOR = "SELECT value FROM meta WHERE key = ?"
 
 
 class EventLog:
@@ -24,6 +35,9 @@ class EventLog:
         self._engine = engine
         self._name = location.describe("chain")
         self._read = driver_sql(location, _READ)
+        self._block_rows = driver_sql(location, _BLOCK_ROWS)
+        self._blocks_from = driver_sql(location, _BLOCKS_FROM)
+        self._floor = driver_sql(location, _FLOOR)
 
     def last_seq(self) -> int:
         """Return the number of the last row, 0 for an empty log."""
@@ -33,9 +47,33 @@ class EventLog:
 
     def read(self, after_seq: int, limit: int) -> list[EventRow]:
         """Return at most `limit` rows numbered above `after_seq`, in order."""
+        return self._rows(self._read, (after_seq, limit))
+
+    def block_rows(self, height: int) -> list[EventRow]:
+        """Return all rows about blocks of one height, in order."""
+        return self._rows(self._block_rows, (height,))
+
+    def block_rows_from(self, height: int, first_seq: int, last_seq: int) -> list[EventRow]:
+        """Return the rows about blocks of a height or above it, numbered from `first_seq` to `last_seq`, in order."""
+        return self._rows(self._blocks_from, (height, first_seq, last_seq))
+
+    def mempool_floor(self) -> int:
+        """Return the number up to which rows of the mempool may be missing; 0 if all are there."""
         with snapshot(self._engine, self._name) as connection:
-            rows = connection.exec_driver_sql(self._read, (after_seq, limit)).all()
-        return [
-            EventRow(EventKind(kind), BlockHash(block_hash), height, time, body, seq, txid, reason)
-            for seq, kind, block_hash, height, txid, reason, body, time in rows
-        ]
+            row = connection.exec_driver_sql(self._floor, (FLOOR_KEY,)).first()
+        return 0 if row is None else int(bytes(row[0]))
+
+    def _rows(self, statement: str, parameters: tuple[Any, ...]) -> list[EventRow]:
+        with snapshot(self._engine, self._name) as connection:
+            return _as_rows(_fetch(connection, statement, parameters))
+
+
+def _fetch(connection: Connection, statement: str, parameters: tuple[Any, ...]) -> Sequence[Sequence[Any]]:
+    return connection.exec_driver_sql(statement, parameters).all()
+
+
+def _as_rows(rows: Sequence[Sequence[Any]]) -> list[EventRow]:
+    return [
+        EventRow(EventKind(kind), BlockHash(block_hash), height, time, body, seq, txid, reason)
+        for seq, kind, block_hash, height, txid, reason, body, time in rows
+    ]

@@ -45,7 +45,7 @@ class Component:
         return f"clarion_{self.name}_version"
 
 
-CHAIN = Component("chain", "0001", "meta", ("meta", "blocks", "active_chain", "event_log"))
+CHAIN = Component("chain", "0002", "meta", ("meta", "blocks", "active_chain", "event_log"))
 COINS = Component("coins", "0001", "coins_meta", ("coins_meta", "coins", "coins_tip"))
 
 

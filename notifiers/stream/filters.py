@@ -1,0 +1,148 @@
+"""Filters: which events a subscriber wants.
+
+Owns: what a filter accepts, and the facts about an event that filters ask for, worked out at most once for all of them.
+Never: reading the log, encoding.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+
+from clarion.node.events.cursor import Cursor
+from clarion.node.events.encoding import TRANSACTION_EVENTS
+from clarion.node.events.events import Event, TxAdded, TxConfirmed, TxRemoved, TxUnconfirmed
+from clarion.node.events.expand import ALL_EVENTS
+from clarion.node.events.mempool_rows import BLOCK_REASON
+from clarion.node.primitives.coin import SpentOutput
+from clarion.node.primitives.opcodes import OP_RETURN
+from clarion.node.primitives.script import read_op
+from clarion.node.primitives.transaction import Transaction
+
+EventType = type[Event]
+
+
+class StreamEvent:
+    """An event on its way to subscribers, with its cursor. Treat as immutable.
+
+    `spent` are the outputs that its transaction spends, None where nobody asked for them or there is no transaction.
+    """
+
+    def __init__(self, event: Event, cursor: Cursor, spent: Sequence[SpentOutput] | None = None) -> None:
+        self.event = event
+        self.cursor = cursor
+        self.spent = event.spent if isinstance(event, TxAdded) else spent
+
+    @property
+    def tx(self) -> Transaction | None:
+        """The transaction that the event carries."""
+        return self.event.tx if isinstance(self.event, TxAdded | TxConfirmed | TxUnconfirmed) else None
+
+    @cached_property
+    def moved(self) -> Sequence[SpentOutput]:
+        """Every output that the transaction makes or (where known) spends."""
+        tx = self.tx
+        return [] if tx is None else [*tx.outputs, *(self.spent or ())]
+
+    @cached_property
+    def scripts(self) -> frozenset[bytes]:
+        """The scripts of those outputs."""
+        return frozenset(output.script_pubkey for output in self.moved)
+
+    @cached_property
+    def script_hashes(self) -> frozenset[bytes]:
+        """The SHA-256 of those scripts."""
+        return frozenset(sha256(script).digest() for script in self.scripts)
+
+    @cached_property
+    def outpoints(self) -> frozenset[bytes]:
+        """The outpoints that the transaction spends."""
+        tx = self.tx
+        return frozenset() if tx is None else frozenset(each.prevout for each in tx.inputs)
+
+    @cached_property
+    def op_returns(self) -> list[bytes]:
+        """What is pushed behind OP_RETURN in each output that begins with it; empty where it is no push."""
+        tx = self.tx
+        scripts = [] if tx is None else [output.script_pubkey for output in tx.outputs]
+        return [_pushed(script) for script in scripts if script[:1] == bytes((OP_RETURN,))]
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """What a subscriber wants. All hashes and outpoints are bytes in internal order, script hashes as SHA-256 gives them.
+
+    An event passes if its type is wanted and, for events of transactions, one of the *keys* (`txids`, `scripts`,
+    `script_hashes`, `outpoints`, `op_returns`) fits or there are none, and one of the outputs concerned has
+    `min_value_sat`. TxRemoved carries only a txid: for keys of another kind all are delivered, except for a block's,
+    since TxConfirmed follows. `min_conf`: blocks and their transactions are told when they are so deep.
+    """
+
+    types: frozenset[EventType] = ALL_EVENTS
+    txids: frozenset[bytes] = frozenset()
+    scripts: frozenset[bytes] = frozenset()
+    script_hashes: frozenset[bytes] = frozenset()
+    outpoints: frozenset[bytes] = frozenset()
+    op_returns: tuple[bytes, ...] = ()
+    min_value_sat: int = 0
+    min_conf: int = 1
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether transactions are looked for by anything."""
+        return bool(self.txids or self.has_content_keys)
+
+    @property
+    def has_content_keys(self) -> bool:
+        """Whether transactions are looked for by what is in them."""
+        return bool(self.scripts or self.script_hashes or self.outpoints or self.op_returns)
+
+    @property
+    def needs_spent(self) -> bool:
+        """Whether the outputs that transactions of blocks spend must be known."""
+        spends = bool(self.scripts or self.script_hashes or self.min_value_sat)
+        return spends and bool(self.types & {TxConfirmed, TxUnconfirmed})
+
+    def accepts(self, told: StreamEvent) -> bool:
+        """Whether the event passes; confirmations apart, which are the reader's."""
+        event = told.event
+        if type(event) not in self.types:
+            return False
+        if isinstance(event, TxRemoved):
+            return self._accepts_removed(event)
+        if not isinstance(event, TRANSACTION_EVENTS):
+            return True
+        if self.has_keys and not self._fits(told):
+            return False
+        return not self.min_value_sat or self._is_worth(told)
+
+    def _accepts_removed(self, event: TxRemoved) -> bool:
+        if not self.has_keys or event.txid in self.txids:
+            return True
+        return self.has_content_keys and event.reason != BLOCK_REASON
+
+    def _fits(self, told: StreamEvent) -> bool:
+        tx = told.tx
+        assert tx is not None
+        return bool(
+            tx.txid in self.txids
+            or (self.outpoints and not self.outpoints.isdisjoint(told.outpoints))
+            or (self.scripts and not self.scripts.isdisjoint(told.scripts))
+            or (self.script_hashes and not self.script_hashes.isdisjoint(told.script_hashes))
+            or any(data.startswith(self.op_returns) for data in told.op_returns)
+        )
+
+    def _is_worth(self, told: StreamEvent) -> bool:
+        """Whether one output is worth enough: one with a wanted script, if any output has one."""
+        concerned = [each for each in told.moved if self._is_wanted(each.script_pubkey)] or told.moved
+        return any(each.value >= self.min_value_sat for each in concerned)
+
+    def _is_wanted(self, script: bytes) -> bool:
+        if script in self.scripts:
+            return True
+        return bool(self.script_hashes) and sha256(script).digest() in self.script_hashes
+
+
+def _pushed(script: bytes) -> bytes:
+    op = read_op(script, 1)
+    return b"" if op is None else op[1]
