@@ -16,7 +16,7 @@ from clarion.node.net.peer import Peer
 from clarion.node.net.permissions import permission_names
 from clarion.node.net.protocol import service_names
 from clarion.node.net.relay.state import RelayState
-from clarion.node.net.sync.state import SyncState
+from clarion.node.net.sync.state import SyncState, presync_height
 
 _T = ResultType
 
@@ -135,7 +135,7 @@ def _sync_json(peer: Peer) -> dict[str, Any]:
     return {
         "bip152_hb_to": state.sends_compact,
         "bip152_hb_from": state.wants_compact,
-        "presynced_headers": -1,
+        "presynced_headers": presync_height(state),
         "synced_headers": -1 if state.best_known is None else state.best_known.height,
         "synced_blocks": -1 if state.last_common is None else state.last_common.height,
         "inflight": [entry.height for entry in state.in_flight.values()],

@@ -25,6 +25,7 @@ from clarion.node.net.protocol import (
     InvType,
 )
 from clarion.node.net.sync.availability import note_block
+from clarion.node.net.sync.presync import HeaderPresync, Phase, Step
 from clarion.node.net.sync.punishment import punish_for_block
 from clarion.node.net.sync.requests import BlockRequests
 from clarion.node.net.sync.state import SyncState, can_serve_witnesses
@@ -104,26 +105,38 @@ class HeaderSync:
     async def _process(self, peer: Peer, headers: Sequence[BlockHeader], *, via_compact_block: bool) -> None:
         state = peer.state(SyncState)
         if not headers:
+            # Nothing more to say: it may have changed to our chain.
+            state.presync = None
             state.last_getheaders_us = 0
             return
+        full = len(headers) == MAX_HEADERS_RESULTS
         if not self._are_plausible(peer, headers):
             return
+        proved = False
+        if state.presync is not None:
+            step = self._continue_presync(peer, headers, full=full)
+            proved = step.valid
+            if step.valid:
+                headers = step.headers
+                if not headers:
+                    return
+        in_presync = state.presync is not None
         start = self._manager.lookup(headers[0].prev_hash)
         if start is None:
             self._handle_unconnecting(peer, headers)
             return
         state.last_getheaders_us = 0
         last = self._manager.lookup(headers[-1].hash)
-        known = last is not None and self._is_on_best_chains(last)
-        if not known and not peer.may(Permission.NO_BAN) and not self._has_work(start, headers):
-            logger.debug("Ignoring low-work chain (height=%d) from peer=%d", start.height + len(headers), peer.id)
+        trusted = proved or peer.may(Permission.NO_BAN) or (last is not None and self._is_on_best_chains(last))
+        if not trusted and not self._has_work(start, headers):
+            self._handle_low_work(peer, start, headers, full=full)
             return
         entry = await self.accept(peer, headers, via_compact_block=via_compact_block)
         if entry is None:
             return
-        if len(headers) == MAX_HEADERS_RESULTS and self.request(peer, entry):
+        if full and not in_presync and self.request(peer, entry):
             logger.debug("more getheaders (%d) to end to peer=%d", entry.height, peer.id)
-        self._note_headers(peer, entry, is_new=last is None, full=len(headers) == MAX_HEADERS_RESULTS)
+        self._note_headers(peer, entry, is_new=last is None, full=full)
         self.fetch_directly(peer, entry)
 
     async def accept(
@@ -158,6 +171,33 @@ class HeaderSync:
                 peer.id,
             )
         note_block(self._manager, peer.state(SyncState), headers[-1].hash)
+
+    def _handle_low_work(
+        self, peer: Peer, start: BlockIndexEntry, headers: Sequence[BlockHeader], *, full: bool
+    ) -> None:
+        """A chain with too little work is only followed to its end, without keeping it, if it may become better."""
+        if not full:
+            logger.debug("Ignoring low-work chain (height=%d) from peer=%d", start.height + len(headers), peer.id)
+            return
+        now = self._context.clock.now()
+        state = peer.state(SyncState)
+        state.presync = HeaderPresync(peer.id, self._context.params, start, self.work_threshold(), now)
+        self._continue_presync(peer, headers, full=full)
+
+    def _continue_presync(self, peer: Peer, headers: Sequence[BlockHeader], *, full: bool) -> Step:
+        state = peer.state(SyncState)
+        presync = state.presync
+        assert presync is not None
+        step = presync.process(headers, full=full)
+        if step.valid:
+            state.last_getheaders_us = 0
+        if step.more:
+            peer.send(GetHeaders((presync.locator_start, *self.locator(presync.start))))
+            state.last_getheaders_us = self._context.clock.now_us()
+            logger.debug("more getheaders (from %s) to peer=%d", hash_to_hex(presync.locator_start), peer.id)
+        if presync.phase is Phase.OVER:
+            state.presync = None
+        return step
 
     def _is_on_best_chains(self, entry: BlockIndexEntry) -> bool:
         return any(chain.ancestor(entry.height) is entry for chain in (self.best_header(), self._manager.tip))

@@ -12,6 +12,7 @@ from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.permissions import Permission
 from clarion.node.net.protocol import ServiceFlags
 from clarion.node.net.sync.partial_block import PartialBlock
+from clarion.node.net.sync.presync import HeaderPresync, Phase
 from clarion.node.primitives.ids import BlockHash
 
 
@@ -37,6 +38,8 @@ class SyncState:
     """It was asked for headers because of a block that it announced, before headers were synced with it."""
     headers_timeout_us: int = 0
     last_getheaders_us: int = 0
+    presync: HeaderPresync | None = None
+    """Headers of it that have not shown enough work yet."""
     prefers_headers: bool = False
     sendheaders_sent: bool = False
     to_announce: list[BlockHash] = field(default_factory=list)
@@ -50,6 +53,12 @@ class SyncState:
     """We asked it for the same."""
     continuation: BlockHash | None = None
     """When the peer asks for this block, it is told of our tip: it is working through a long `inv`."""
+
+
+def presync_height(state: SyncState) -> int:
+    """Return how far the first pass over a peer's headers has come, -1 while there is none."""
+    presync = state.presync
+    return presync.height if presync is not None and presync.phase is Phase.PRESYNC else -1
 
 
 def is_preferred(peer: Peer) -> bool:
