@@ -4,6 +4,7 @@ Owns: the listening sockets, and what each gives to the peers that come in throu
 """
 
 import asyncio
+import contextlib
 import errno
 import logging
 import socket
@@ -100,7 +101,9 @@ class Listener:
 
     def _accepting(self, bind: Bind) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await self._accept(reader, writer, bind)
+            # The server looks at how this ends, and that the network ends is no news.
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._accept(reader, writer, bind)
 
         return accept
 

@@ -215,6 +215,10 @@ class HeaderSync:
     def _note_headers(self, peer: Peer, entry: BlockIndexEntry, *, is_new: bool, full: bool) -> None:
         state = peer.state(SyncState)
         note_block(self._manager, state, entry.hash)
+        if is_new and self._manager.initial_download and entry is self.best_header():
+            left = max((self._context.clock.now() - entry.time) // self._context.params.pow_target_spacing, 0)
+            progress = 100 * entry.height / (entry.height + left)
+            logger.info("Synchronizing blockheaders, height: %d (~%.2f%%)", entry.height, progress)
         if is_new and entry.chainwork > self._manager.tip.chainwork:
             self.on_new_headers(peer)
         least = self._manager.state.options.minimum_chainwork

@@ -37,7 +37,9 @@ def call(world: Accepting, name: str, *params: Any) -> Any:
     """Return the answer as clients decode it."""
     method = registry.find(name)
     assert method is not None
-    context = SimpleNamespace(mempool=SimpleNamespace(acceptor=world.acceptor))
+    relay = SimpleNamespace(announce=lambda txids: None)
+    network = SimpleNamespace(relay=relay, soon=lambda function, *args: function(*args))
+    context = SimpleNamespace(mempool=SimpleNamespace(acceptor=world.acceptor), network=network)
     return orjson.loads(orjson.dumps(method.handler(context, *registry.bind(method, list(params)))))
 
 
