@@ -18,6 +18,9 @@ from clarion.api.rest.endpoint import RestEndpoint
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc_endpoint import RpcEndpoint
 from clarion.api.settings import ApiSettings
+from clarion.api.streams.endpoint import EVENTS_PATH, EventsEndpoint
+from clarion.api.streams.hub import StreamHub
+from clarion.api.streams.web_socket import EventsSocket
 
 _log = logging.getLogger("clarion.http")
 
@@ -47,6 +50,21 @@ class AsgiRoute(BaseRoute):
         await self.app(scope, receive, send)
 
 
+class StreamRoute(BaseRoute):
+    """The path of the event stream: one application for HTTP with any query string, one for WebSockets."""
+
+    def __init__(self, path: str, http: ASGIApp, web_socket: ASGIApp) -> None:
+        self.path = path
+        self._apps = {"http": http, "websocket": web_socket}
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        fits = scope["type"] in self._apps and scope["path"] == self.path
+        return (Match.FULL if fits else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._apps[scope["type"]](scope, receive, send)
+
+
 class Gate:
     """Refuses clients outside -rpcallowip and requests beyond -rpcworkqueue before anything else is done."""
 
@@ -65,6 +83,9 @@ class Gate:
             await send_answer(send, 403)
         elif scope["method"] not in _METHODS:
             await send_answer(send, 405)
+        elif scope["path"] == EVENTS_PATH:
+            # Streams stay open for days and hold no thread: they are no queued work.
+            await self._app(scope, receive, send)
         elif self._open >= self._limit:
             await send_answer(send, 503, b"Work queue depth exceeded")
         else:
@@ -88,16 +109,22 @@ def create_app(context: ReaderContext) -> FastAPI:
     """Return the application that answers with `context`; closing it closes the context's reader and link."""
     settings = context.settings
     executor = Executor(context)
+    hub = StreamHub(executor)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
+        await hub.close()
         await context.node.close()
         executor.close()
 
     app = FastAPI(title="Clarion", docs_url="/docs", redoc_url=None, openapi_url="/openapi.json", lifespan=lifespan)
     rpc = RpcEndpoint(settings, executor)
-    routes: list[BaseRoute] = [AsgiRoute("/", rpc), AsgiRoute("/wallet/", rpc, prefix=True)]
+    routes: list[BaseRoute] = [
+        AsgiRoute("/", rpc),
+        AsgiRoute("/wallet/", rpc, prefix=True),
+        StreamRoute(EVENTS_PATH, EventsEndpoint(settings, hub), EventsSocket(settings, hub)),
+    ]
     if settings.rest:
         routes.append(AsgiRoute("/rest/", RestEndpoint(executor), prefix=True))
     # In front of the routes that FastAPI made: a small call must not be compared with all of them first.

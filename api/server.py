@@ -16,6 +16,7 @@ from clarion.api.application import create_app
 from clarion.api.listen import BACKLOG
 from clarion.api.rpc.context import NodeLink, ReaderContext
 from clarion.api.settings import ApiSettings
+from clarion.api.streams.endpoint import MAX_REQUEST_BYTES
 from clarion.node.storage.chain_reader import ChainReader
 
 GRACE_S = 30
@@ -54,7 +55,8 @@ class ApiServer:
             http="httptools",
             loop="uvloop",
             lifespan="on",
-            ws="none",
+            ws="websockets-sansio",
+            ws_max_size=MAX_REQUEST_BYTES,
             interface="asgi3",
             access_log=False,
             log_config=None,

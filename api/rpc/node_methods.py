@@ -34,6 +34,7 @@ METHOD_MODULES = (
     "connections",
     "control",
     "deployments",
+    "event_waits",
     "fees",
     "index_access",
     "memory",

@@ -88,6 +88,7 @@ class Node:
             stack.callback(self._load_in_background(core).join)
             # Comes first: requests that wait for a block are answered before their threads and connections end.
             stack.callback(core.manager.tip_watch.stop)
+            stack.callback(core.manager.journal.log_watch.stop)
             stack.callback(core.indexes.interrupt)
             self._stop.wait()
             logger.info("Shutdown: In progress...")

@@ -73,6 +73,8 @@ class Journal:
         """Called by `tell_early`, with rows of the mempool before which no row of the chain waits: nothing can take them
         back, so they may be told at once. They become durable later, under the numbers that they have."""
         self.tip_watch = TipWatch()
+        self.log_watch = TipWatch()
+        """The same for everything that the log tells, durably."""
 
     def reset(self) -> None:
         """Take the present chain as committed: used once it has been loaded."""
@@ -245,6 +247,7 @@ class Journal:
             self.flusher.tip_moved()
             self.tip_watch.tip_moved()
         if end.events:
+            self.log_watch.tip_moved()
             self.on_commit(seq)
         if end.chain_rows and before is None:
             self._flush_behind()

@@ -78,6 +78,7 @@ class ChainService:
         if self._thread.is_alive():
             self._thread.join()
         self.manager.tip_watch.stop()
+        self.manager.journal.log_watch.stop()
 
     def wait_for_room(self, limit: int) -> None:
         """Wait until fewer than `limit` jobs are queued, so that a fast feeder does not fill the memory."""
@@ -179,4 +180,5 @@ class ChainService:
             if not future.done():
                 future.set_exception(error)
         self.manager.tip_watch.stop()
+        self.manager.journal.log_watch.stop()
         self._on_fatal(error)

@@ -1,0 +1,1 @@
+"""The event stream over HTTP: Server-Sent Events, long poll, WebSocket. Never: what events are."""

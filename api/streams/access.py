@@ -1,0 +1,47 @@
+"""Who may read the event stream: whoever may use RPC, unless a whitelist leaves out `events`.
+
+Owns: the check. Never: HTTP's answers.
+"""
+
+import asyncio
+import logging
+from enum import Enum
+
+from clarion.api.asgi import Scope, header
+from clarion.api.auth import Authenticator
+from clarion.api.rpc_endpoint import WRONG_PASSWORD_DELAY_S
+from clarion.api.settings import ApiSettings
+
+_log = logging.getLogger("clarion.rpc")
+
+WHITELIST_NAME = "events"
+"""The word that -rpcwhitelist=<user>:events allows the stream by."""
+
+
+class Access(Enum):
+    """What a request may do; the values are HTTP's statuses."""
+
+    GRANTED = 200
+    UNKNOWN = 401
+    FORBIDDEN = 403
+
+
+class AccessCheck:
+    """Checks requests of one process."""
+
+    def __init__(self, settings: ApiSettings) -> None:
+        self._authenticator = Authenticator(settings.credentials)
+        self._whitelist = settings.whitelist
+
+    async def check(self, scope: Scope) -> Access:
+        """Return whether the request may read the stream. A wrong password is answered late, as RPC does."""
+        authorization = header(scope, b"authorization")
+        if authorization is None:
+            return Access.UNKNOWN
+        user = self._authenticator.user_of(authorization)
+        if user is None:
+            _log.warning("incorrect password attempt for the event stream from %s", (scope.get("client") or "?")[0])
+            await asyncio.sleep(WRONG_PASSWORD_DELAY_S)
+            return Access.UNKNOWN
+        methods = self._whitelist.methods_of(user)
+        return Access.GRANTED if methods is None or WHITELIST_NAME in methods else Access.FORBIDDEN

@@ -1,0 +1,50 @@
+"""What subscribers ask for."""
+
+import pytest
+
+from clarion.node.errors import StreamError
+from clarion.node.events.events import TxAdded
+from clarion.node.params.chain_params import select_params
+from clarion.node.primitives.address import encode_address
+from clarion.node.primitives.ids import make_outpoint
+from clarion.notifiers.stream.request import parse_request
+
+PARAMS = select_params("regtest")
+TXID = "11" * 31 + "22"
+
+
+def test_fields_are_read_from_text_and_from_json_alike() -> None:
+    text = {"types": "tx_added", "txids": TXID, "outpoints": f"{TXID}:3", "min_value_sat": "5", "details": "fee,raw"}
+    sent = {"types": ["tx_added"], "txids": [TXID], "outpoints": [f"{TXID}:3"], "min_value_sat": 5}
+    request = parse_request(text, PARAMS)
+    assert request == parse_request({**sent, "details": ["fee", "raw"]}, PARAMS)
+    assert request.wanted.types == {TxAdded}
+    assert request.wanted.outpoints == {make_outpoint(bytes.fromhex(TXID)[::-1], 3)}
+
+
+def test_addresses_and_scripts_are_one_list() -> None:
+    script = b"\x00\x14" + bytes(20)
+    address = encode_address(script, PARAMS)
+    request = parse_request({"addresses": [address], "scripts": ["51"]}, PARAMS)
+    assert request.wanted.scripts == {b"\x51", script}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"colour": "red"},
+        {"types": "tx_eaten"},
+        {"details": ["everything"]},
+        {"txids": "12"},
+        {"addresses": ["nobody"]},
+        {"scripts": [1]},
+        {"outpoints": TXID},
+        {"min_conf": 0},
+        {"min_value_sat": True},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_wrong_field_is_named(fields: dict[str, object]) -> None:
+    with pytest.raises(StreamError, match=next(iter(fields))) as refused:
+        parse_request(fields, PARAMS)
+    assert refused.value.code == "bad-request"
