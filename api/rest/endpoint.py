@@ -5,13 +5,19 @@ Owns: which prefix leads to which answer, and warm-up. Never: the answers.
 
 from clarion.api.asgi import Receive, Scope, Send, read_body, send_answer
 from clarion.api.executor import Executor
-from clarion.api.rest import blocks, chain, transactions, utxos
+from clarion.api.rest import blocks, chain, filters, transactions, utxos
 from clarion.api.rest.request import RestAnswer, RestError, RestRequest, parse_request
 from clarion.api.rest.route import RestRoute
 from clarion.node.errors import RpcError
 
 # The order matters: the first prefix that fits answers.
-ROUTES: tuple[RestRoute, ...] = (*blocks.ROUTES, *chain.ROUTES, *transactions.ROUTES, *utxos.ROUTES)
+ROUTES: tuple[RestRoute, ...] = (
+    *blocks.ROUTES,
+    *chain.ROUTES,
+    *transactions.ROUTES,
+    *utxos.ROUTES,
+    *filters.ROUTES,
+)
 
 
 class RestEndpoint:

@@ -32,6 +32,8 @@ METHOD_MODULES = (
     "chain_state",
     "chain_stats",
     "connections",
+    "block_filters",
+    "coin_set",
     "control",
     "deployments",
     "event_waits",

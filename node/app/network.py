@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from clarion.node.app.core import NodeCore
+from clarion.node.chain.indexes.filter_records import NAME, STORE_NAME
 from clarion.node.config import Config
 from clarion.node.net.clock import NetClock
 from clarion.node.net.context import NetContext
@@ -26,6 +27,7 @@ def make_network(config: Config, core: NodeCore) -> NetService:
             clock=NetClock(core.clock),
             data_dir=config.chain_dir,
             pruned=config.prune_mib != 0,
+            filters=core.storage.database.index_reader(STORE_NAME) if NAME in core.indexes.names else None,
         )
     )
 

@@ -61,6 +61,11 @@ def is_bip30_repeat_at(height: int, block_hash: BlockHash) -> bool:
     return _BIP30_REPEATS.get(height) == block_hash
 
 
+def is_bip30_unspendable(height: int, block_hash: BlockHash) -> bool:
+    """Return whether this is one of the two blocks whose coinbase another one overwrites before it is spent."""
+    return BIP30_UNSPENDABLE.get(height) == block_hash
+
+
 def _bip30_enforced(position: ChainPosition, params: ChainParams) -> bool:
     if position.height >= BIP34_IMPLIES_BIP30_LIMIT:
         return True

@@ -14,6 +14,7 @@ from clarion.node.net.options import NetOptions
 from clarion.node.net.protocol import ServiceFlags
 from clarion.node.net.traffic import Traffic
 from clarion.node.params.chain_params import ChainParams
+from clarion.node.storage.index_store import IndexReader
 
 
 @dataclass(slots=True)
@@ -28,6 +29,8 @@ class NetContext:
     clock: NetClock
     data_dir: Path
     pruned: bool = False
+    filters: IndexReader | None = None
+    """The index of compact filters, where the node has it."""
     traffic: Traffic = field(init=False)
 
     def __post_init__(self) -> None:
@@ -39,4 +42,6 @@ class NetContext:
         services = ServiceFlags.NETWORK_LIMITED | ServiceFlags.WITNESS
         if not self.pruned:
             services |= ServiceFlags.NETWORK
+        if self.options.peer_block_filters:
+            services |= ServiceFlags.COMPACT_FILTERS
         return services | ServiceFlags.P2P_V2 if self.options.v2_transport else services

@@ -37,6 +37,7 @@ class NetOptions:
     max_send_buffer: int = 1_000_000
     max_receive_buffer: int = 5_000_000
     log_ips: bool = False
+    peer_block_filters: bool = False
     subversion: str = ""
 
     @property

@@ -16,6 +16,7 @@ from clarion.node.net.bans import DUMP_INTERVAL_S, BanList
 from clarion.node.net.connections import Connections
 from clarion.node.net.connector import Connector
 from clarion.node.net.context import NetContext
+from clarion.node.net.filter_serving import FilterServing
 from clarion.node.net.handshake import Handshake
 from clarion.node.net.inventory import Inventory
 from clarion.node.net.listener import Listener, binds_of
@@ -42,6 +43,7 @@ class NetService:
         self.peers = PeerManager(context.clock.now_us)
         self.handshake = Handshake(context, self.peers)
         self.sync = BlockSync(context, self.peers)
+        FilterServing(context, self.peers, self.sync.serving.may_have)
         self.relay = TransactionRelay(context, self.peers, self.handshake.rejects_transactions)
         self.inventory = Inventory(self.peers, context.clock, self.sync, self.relay)
         self.limits = limits_of(context.options.max_connections)

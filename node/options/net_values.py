@@ -10,6 +10,7 @@ from clarion.node.net.address import Endpoint, parse_endpoint, split_host_port
 from clarion.node.net.options import NetOptions
 from clarion.node.net.permissions import Whitelist, parse_permitted_bind, parse_permitted_range
 from clarion.node.net.user_agent import user_agent
+from clarion.node.options.index_values import read_peer_block_filters
 from clarion.node.options.reader import OptionReader
 from clarion.node.options.settings import Value
 from clarion.node.options.values import check_port
@@ -61,6 +62,7 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
         max_send_buffer=1_000 * read.number("maxsendbuffer", 1_000),
         max_receive_buffer=1_000 * read.number("maxreceivebuffer", 5_000),
         log_ips=read.flag("logips", False),
+        peer_block_filters=read_peer_block_filters(read),
         subversion=user_agent(ua_comments),
     )
 

@@ -84,7 +84,7 @@ CONNECTION = [
     Option("networkactive", _FLAG, _CONN, "Take part in the network", "1"),
     _later("onion", _TEXT, _CONN, "SOCKS5 proxy for onion addresses", "-proxy", "=<ip:port|path>"),
     _later("onlynet", _TEXT, _CONN, "Connect to this network only", "", "=<net>", multiple=True),
-    _later("peerblockfilters", _FLAG, _CONN, "Serve compact filters (BIP157)", "0"),
+    Option("peerblockfilters", _FLAG, _CONN, "Serve compact filters (BIP157)", "0"),
     _later("peerbloomfilters", _FLAG, _CONN, "Serve bloom filters (BIP37)", "0"),
     Option("peertimeout", _NUM, _CONN, "Seconds until a silent peer is dropped", "60", "=<n>", debug_only=True),
     Option(

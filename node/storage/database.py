@@ -16,7 +16,7 @@ from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
 from clarion.node.storage.engine import reader_engine, writer_engine
 from clarion.node.storage.event_log import EventLog
 from clarion.node.storage.faults import Patience
-from clarion.node.storage.index_store import IndexStore, open_index_store
+from clarion.node.storage.index_store import IndexReader, IndexStore, open_index_store
 from clarion.node.storage.location import Backend, Location, locate
 from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, new_id, prepare, read_meta
 from clarion.node.storage.rows import ChainCommit
@@ -100,6 +100,12 @@ class Database:
     def open_index(self, name: str, network: Network) -> IndexStore:
         """Open (or make) the database of an index of this chain; the caller closes it. Raises ConfigError."""
         return open_index_store(self._location, self._chain_dir, name, network, self._store_id, self._patience)
+
+    def index_reader(self, name: str) -> IndexReader:
+        """Return a reader of an index that is open; it is closed with the database."""
+        reader = IndexReader(self._location, self._chain_dir, name)
+        self._cleanup.callback(reader.close)
+        return reader
 
     def shorten_patience(self, seconds: float) -> None:
         """Wait no longer than this for a server that is away: for a node that is asked to stop."""
