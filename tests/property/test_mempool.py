@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from clarion.node.mempool.changes import Added
 from clarion.node.mempool.options import MempoolLimits, MempoolOptions
 from clarion.node.mempool.pool import Mempool
 from clarion.node.mempool.service import MempoolService
-from clarion.node.primitives.ids import BlockHash, OutPoint, Txid
+from clarion.node.primitives.ids import BlockHash, OutPoint, Txid, outpoint_index, outpoint_txid
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.node.validation.inline_queue import InlineQueue
 from clarion.node.validation.script_cache import ScriptCache
@@ -34,7 +35,22 @@ OPTIONS = MempoolOptions(
 )
 
 CHOICE = st.integers(0, 2**16)
-FEES = st.one_of(st.integers(0, 60), st.integers(0, 20_000))
+FEES = st.one_of(st.integers(0, 60), st.integers(100, 20_000), st.integers(20_000, 1_000_000))
+
+
+class Draft(NamedTuple):
+    """A transaction to be made: which coins, what fee, how many inputs and outputs.
+
+    `contest`: it spends a coin that the pool spends already.
+    """
+
+    choice: int
+    fee: int
+    spread: int
+    contest: bool
+
+
+DRAFTS = st.builds(Draft, CHOICE, FEES, CHOICE, st.booleans())
 
 
 class MempoolMachine(RuleBasedStateMachine):
@@ -104,23 +120,33 @@ class MempoolMachine(RuleBasedStateMachine):
                 found.add(tx.txid)
         return found
 
-    def draw_tx(self, choice: int, fee: int, spread: int) -> Transaction:
-        """Return a transaction that spends coins of the chain or the pool, perhaps some that the pool spends already."""
+    def write(self, draft: Draft) -> Transaction:
+        """Return a transaction that spends coins of the chain or the pool."""
         coins = self.coins()
+        values = {outpoint: value for outpoint, (value, _) in coins.coins.items()}
         for tx in self.ordered():
             coins.add(tx)
-        everywhere = {**self.coins().coins, **coins.coins}
-        mature = [
-            (outpoint, value)
-            for outpoint, (value, height) in sorted(everywhere.items())
-            if value > 10_000 and (height is None or height <= SPENDABLE + 1)
-        ]
-        picked = [mature[choice * step % len(mature)] for step in range(1, 2 + spread % 3)]
-        return self.make_tx(dict(picked), fee, 1 + spread % 2)
+        values.update((outpoint, value) for outpoint, (value, _) in coins.coins.items())
+        free = sorted(
+            outpoint
+            for outpoint, (value, height) in coins.coins.items()
+            if value > 2_000_000 and (height is None or height <= SPENDABLE + 1)
+        )
+        taken = sorted(self.pool.next_tx)
+        first = taken if draft.contest and taken else free
+        picked = [first[draft.choice % len(first)]] if first else []
+        picked += [free[draft.choice * step % len(free)] for step in range(2, 2 + draft.spread % 3) if free]
+        # An outpoint that the pool makes and spends has no value in the end: its parent knows it.
+        spent = {outpoint: values.get(outpoint) or self.value_of(outpoint) for outpoint in picked}
+        return self.make_tx(spent, draft.fee, 1 + draft.spread // 3 % 3)
+
+    def value_of(self, outpoint: OutPoint) -> int:
+        return self.made[outpoint_txid(outpoint)].outputs[outpoint_index(outpoint)].value
 
     def make_tx(self, spent: dict[OutPoint, int], fee: int, outputs: int) -> Transaction:
         self.nonce += 1
-        each = (sum(spent.values()) - fee) // outputs
+        total = sum(spent.values())
+        each = (total - min(fee, total)) // outputs
         outs = [TxOut(each, OP_TRUE) for _ in range(outputs)]
         outs.append(TxOut(0, b"\x6a" + self.nonce.to_bytes(4, "big")))
         tx = Transaction(2, [TxIn(outpoint) for outpoint in spent], outs)
@@ -129,9 +155,12 @@ class MempoolMachine(RuleBasedStateMachine):
 
     # --- what may happen --------------------------------------------------------------------------------------------
 
-    @rule(choice=CHOICE, fee=FEES, spread=CHOICE)
-    def offer(self, choice: int, fee: int, spread: int) -> None:
-        tx = self.draw_tx(choice, fee, spread)
+    @rule(drafts=st.lists(DRAFTS, min_size=1, max_size=5))
+    def offer(self, drafts: list[Draft]) -> None:
+        for draft in drafts:
+            self.offer_one(self.write(draft))
+
+    def offer_one(self, tx: Transaction) -> None:
         before, sequence = self.held(), self.pool.sequence
         relations = Relations({txid: self.made[txid] for txid in before})
         conflicts = {entry.txid for txin in tx.inputs if (entry := self.pool.spender(txin.prevout)) is not None}
@@ -147,25 +176,26 @@ class MempoolMachine(RuleBasedStateMachine):
         else:
             assert (self.held(), self.pool.sequence) == (before, sequence)
 
-    @rule(choice=CHOICE, fees=st.tuples(FEES, FEES), spread=CHOICE)
-    def offer_package(self, choice: int, fees: tuple[int, int], spread: int) -> None:
-        parent = self.draw_tx(choice, fees[0], spread)
+    @rule(draft=DRAFTS, fee=FEES)
+    def offer_package(self, draft: Draft, fee: int) -> None:
+        parent = self.write(draft)
         output = OutPoint(parent.txid + bytes(4))
-        child = self.make_tx({output: parent.outputs[0].value}, fees[1], 1)
+        child = self.make_tx({output: parent.outputs[0].value}, fee, 1)
         result = self.service.accept_package([parent, child])
         for tx in (parent, child):
             found = result.results.get(tx.wtxid)
             assert (tx.txid in self.pool) == (found is not None and found.valid)
 
-    @rule(count=st.integers(0, 8), surprise=st.booleans(), choice=CHOICE)
-    def mine(self, count: int, surprise: bool, choice: int) -> None:
+    @rule(count=st.integers(0, 8), surprises=st.lists(DRAFTS, max_size=3))
+    def mine(self, count: int, surprises: list[Draft]) -> None:
         waiting = self.ordered()
         confirmed = waiting[:count]
-        if surprise:
-            extra = self.draw_tx(choice, 0, choice)
+        for draft in surprises:
+            extra = self.write(draft)
             coins = self.coins()
             for tx in confirmed:
                 coins.add(tx)
+            # It may contradict what is in the pool, but not what is in the block.
             if coins.fee(extra) is not None:
                 confirmed = [*confirmed, extra]
         self.submit([self.block_on(self.active()[-1], confirmed)])
@@ -219,7 +249,7 @@ class MempoolMachine(RuleBasedStateMachine):
         if self.made:
             self.service.prioritise(sorted(self.made)[choice % len(self.made)], delta)
 
-    @rule(seconds=st.integers(1, EXPIRY_S // 2))
+    @rule(seconds=st.integers(1, EXPIRY_S))
     def grow_old(self, seconds: int) -> None:
         self.clock.set_mock(self.clock.now() + seconds)
         old = {txid for txid, entry in self.pool.entries.items() if entry.time < self.clock.now() - EXPIRY_S}
@@ -228,7 +258,7 @@ class MempoolMachine(RuleBasedStateMachine):
         self.chain.submit(self.pool.limit_size).result()
         assert self.held() == expected
 
-    @precondition(lambda self: self.pool.entries)
+    @precondition(lambda self: len(self.pool.entries) > 4)
     @rule()
     def evict(self) -> None:
         order = [tx.txid for tx in self.ordered()]
