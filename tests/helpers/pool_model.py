@@ -3,8 +3,9 @@
 Owns: what must be true of a pool over a chain. Never: the order of changes, fee policy.
 """
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 from clarion.node.mempool.pool import Mempool
 from clarion.node.primitives.block import Block
@@ -12,38 +13,56 @@ from clarion.node.primitives.ids import OutPoint, Txid, make_outpoint, outpoint_
 from clarion.node.primitives.transaction import Transaction
 
 MATURITY = 100
+FINAL = 0xFFFFFFFF
+
+
+class ModelCoin(NamedTuple):
+    """An unspent output with the height of its block."""
+
+    value: int
+    height: int
+    coinbase: bool
 
 
 class ModelCoins:
-    """The unspent outputs of a chain of blocks: outpoint → (value, height of a coinbase or None)."""
+    """The unspent outputs of a chain of blocks, and what may be in the block on top of it."""
 
     def __init__(self, blocks: Iterable[tuple[int, Block]]) -> None:
-        self.coins: dict[OutPoint, tuple[int, int | None]] = {}
+        self.coins: dict[OutPoint, ModelCoin] = {}
         self.confirmed: set[Txid] = set()
-        self.height = 0
+        self.next_height = 1
         for height, block in blocks:
-            self.height = height
             for position, tx in enumerate(block.txs):
-                self.add(tx, None if position else height)
+                self._add(tx, height, coinbase=not position)
                 self.confirmed.add(tx.txid)
+            self.next_height = height + 1
 
-    def add(self, tx: Transaction, coinbase_height: int | None = None) -> None:
-        """Spend what `tx` spends and create its outputs."""
-        if coinbase_height is None:
+    def add(self, tx: Transaction) -> None:
+        """Have `tx` in the next block: it spends what it spends and its outputs are there."""
+        self._add(tx, self.next_height, coinbase=False)
+
+    def _add(self, tx: Transaction, height: int, *, coinbase: bool) -> None:
+        if not coinbase:
             for txin in tx.inputs:
                 del self.coins[txin.prevout]
         for index, txout in enumerate(tx.outputs):
-            self.coins[make_outpoint(tx.txid, index)] = (txout.value, coinbase_height)
+            self.coins[make_outpoint(tx.txid, index)] = ModelCoin(txout.value, height, coinbase)
 
     def fee(self, tx: Transaction) -> int | None:
-        """Return the fee of `tx` in a block on top, None if it can't be in one: a coin is missing or not mature."""
-        total = 0
-        for txin in tx.inputs:
-            value, coinbase_height = self.coins.get(txin.prevout, (0, -1))
-            if coinbase_height == -1 or (coinbase_height is not None and self.height + 1 - coinbase_height < MATURITY):
-                return None
-            total += value
-        return total - sum(txout.value for txout in tx.outputs)
+        """Return the fee of `tx` in the next block, None if it can't be there: a coin is missing, or it is too early."""
+        coins = [self.coins.get(txin.prevout) for txin in tx.inputs]
+        found = [coin for coin in coins if coin is not None]
+        if len(found) < len(coins) or not self._in_time(tx, found):
+            return None
+        return sum(coin.value for coin in found) - sum(txout.value for txout in tx.outputs)
+
+    def _in_time(self, tx: Transaction, spent: Sequence[ModelCoin]) -> bool:
+        """Whether coinbases are mature, and lock times and relative locks, all of them by height, have passed."""
+        final = tx.lock_time < self.next_height or all(txin.sequence == FINAL for txin in tx.inputs)
+        ages = [self.next_height - coin.height for coin in spent]
+        mature = all(age >= MATURITY for age, coin in zip(ages, spent, strict=True) if coin.coinbase)
+        relative = all(age >= txin.sequence for age, txin in zip(ages, tx.inputs, strict=True) if txin.sequence < 2**16)
+        return final and mature and relative
 
 
 def parents_of(txs: Mapping[Txid, Transaction], tx: Transaction) -> set[Txid]:
@@ -112,7 +131,7 @@ def _check_relations(pool: Mempool, txid: Txid, relations: Relations) -> None:
 def _check_chunks(pool: Mempool) -> None:
     """A chunk never pays more than the one before it, and all of them hold all fees."""
     points = pool.feerate_diagram()
-    steps = [(b.fee - a.fee, b.size - a.size) for a, b in itertools.pairwise(points)]
-    for (fee, size), (next_fee, next_size) in itertools.pairwise(steps):
+    steps = [(b.fee - a.fee, b.size - a.size) for a, b in pairwise(points)]
+    for (fee, size), (next_fee, next_size) in pairwise(steps):
         assert next_fee * size <= fee * next_size
     assert points[-1].fee == sum(entry.modified_fee_sat for entry in pool.entries.values())

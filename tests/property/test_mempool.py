@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from enum import Enum, auto
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from clarion.node.mempool.changes import Added
 from clarion.node.mempool.options import MempoolLimits, MempoolOptions
 from clarion.node.mempool.pool import Mempool
 from clarion.node.mempool.service import MempoolService
-from clarion.node.primitives.ids import BlockHash, OutPoint, Txid, outpoint_index, outpoint_txid
+from clarion.node.primitives.ids import BlockHash, OutPoint, Txid
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.node.validation.inline_queue import InlineQueue
 from clarion.node.validation.script_cache import ScriptCache
@@ -24,12 +25,13 @@ from clarion.node.validation.tx_scripts import TxScripts
 from helpers.chain_builder import OP_TRUE, Built, genesis, make_block, make_chain
 from helpers.chain_node import ChainNode
 from helpers.pool import Listener
-from helpers.pool_model import ModelCoins, Relations, check_pool
+from helpers.pool_model import MATURITY, ModelCoin, ModelCoins, Relations, check_pool
 
 SPENDABLE = 6
 BASE = make_chain(genesis(), 100 + SPENDABLE)
 START = BASE[-1].time + 1_000_000
 EXPIRY_S = 7200
+NOT_FINAL = 0xFFFFFFFD
 OPTIONS = MempoolOptions(
     require_standard=False, check_ratio=1, expiry_s=EXPIRY_S, limits=MempoolLimits(cluster_count=6)
 )
@@ -38,26 +40,34 @@ CHOICE = st.integers(0, 2**16)
 FEES = st.one_of(st.integers(0, 60), st.integers(100, 20_000), st.integers(20_000, 1_000_000))
 
 
-class Draft(NamedTuple):
-    """A transaction to be made: which coins, what fee, how many inputs and outputs.
+class Timing(Enum):
+    """When a transaction may be mined: at any time, or from the next block on, which one block less would forbid."""
 
-    `contest`: it spends a coin that the pool spends already.
-    """
+    FREE = auto()
+    LOCK_TIME = auto()
+    RELATIVE = auto()
+
+
+class Draft(NamedTuple):
+    """A transaction to be made. `contest`: it spends a coin that the pool spends already."""
 
     choice: int
     fee: int
-    spread: int
+    inputs: int
+    outputs: int
+    timing: Timing
     contest: bool
 
 
-DRAFTS = st.builds(Draft, CHOICE, FEES, CHOICE, st.booleans())
+DRAFTS = st.builds(Draft, CHOICE, FEES, st.integers(1, 3), st.integers(1, 3), st.sampled_from(Timing), st.booleans())
+OFFERS = st.lists(DRAFTS, min_size=1, max_size=5)
 
 
 class MempoolMachine(RuleBasedStateMachine):
     """Drives a real chain, pool and acceptance; what must come of each step is worked out by the model."""
 
-    @initialize()
-    def build(self) -> None:
+    @initialize(drafts=OFFERS)
+    def build(self, drafts: list[Draft]) -> None:
         self.folder = tempfile.TemporaryDirectory()
         self.clock = Clock(START)
         self.node = ChainNode(Path(self.folder.name), clock=self.clock)
@@ -73,6 +83,7 @@ class MempoolMachine(RuleBasedStateMachine):
         self.nonce = 0
         self.fault: BaseException | None = None
         self.submit(BASE)
+        self.offer(drafts)
 
     def failed(self, error: BaseException) -> None:
         self.fault = error
@@ -122,40 +133,45 @@ class MempoolMachine(RuleBasedStateMachine):
 
     def write(self, draft: Draft) -> Transaction:
         """Return a transaction that spends coins of the chain or the pool."""
+        before = self.coins()
         coins = self.coins()
-        values = {outpoint: value for outpoint, (value, _) in coins.coins.items()}
         for tx in self.ordered():
             coins.add(tx)
-        values.update((outpoint, value) for outpoint, (value, _) in coins.coins.items())
-        free = sorted(
-            outpoint
-            for outpoint, (value, height) in coins.coins.items()
-            if value > 2_000_000 and (height is None or height <= SPENDABLE + 1)
+        free = sorted(outpoint for outpoint, coin in coins.coins.items() if self.may_spend(coin))
+        taken = sorted(self.pool.next_tx.keys() & before.coins.keys())
+        picked = dict.fromkeys(taken[draft.choice % len(taken)] for _ in range(1) if draft.contest and taken)
+        for step in range(1, 1 + draft.inputs - len(picked)):
+            if free:
+                picked[free[draft.choice * step % len(free)]] = None
+        return self.make_tx(
+            {outpoint: coins.coins.get(outpoint) or before.coins[outpoint] for outpoint in picked}, draft
         )
-        taken = sorted(self.pool.next_tx)
-        first = taken if draft.contest and taken else free
-        picked = [first[draft.choice % len(first)]] if first else []
-        picked += [free[draft.choice * step % len(free)] for step in range(2, 2 + draft.spread % 3) if free]
-        # An outpoint that the pool makes and spends has no value in the end: its parent knows it.
-        spent = {outpoint: values.get(outpoint) or self.value_of(outpoint) for outpoint in picked}
-        return self.make_tx(spent, draft.fee, 1 + draft.spread // 3 % 3)
 
-    def value_of(self, outpoint: OutPoint) -> int:
-        return self.made[outpoint_txid(outpoint)].outputs[outpoint_index(outpoint)].value
+    def may_spend(self, coin: ModelCoin) -> bool:
+        return coin.value > 2_000_000 and (not coin.coinbase or self.height() + 1 - coin.height >= MATURITY)
 
-    def make_tx(self, spent: dict[OutPoint, int], fee: int, outputs: int) -> Transaction:
+    def make_tx(self, spent: dict[OutPoint, ModelCoin], draft: Draft) -> Transaction:
         self.nonce += 1
-        total = sum(spent.values())
-        each = (total - min(fee, total)) // outputs
-        outs = [TxOut(each, OP_TRUE) for _ in range(outputs)]
-        outs.append(TxOut(0, b"\x6a" + self.nonce.to_bytes(4, "big")))
-        tx = Transaction(2, [TxIn(outpoint) for outpoint in spent], outs)
+        total = sum(coin.value for coin in spent.values())
+        each = (total - min(draft.fee, total)) // draft.outputs
+        outputs = [TxOut(each, OP_TRUE) for _ in range(draft.outputs)]
+        outputs.append(TxOut(0, b"\x6a" + self.nonce.to_bytes(4, "big")))
+        inputs = []
+        for outpoint, coin in spent.items():
+            # No lock on coins of the pool: the reference takes even one of zero blocks for broken when the tip falls back.
+            age = self.height() + 1 - coin.height if draft.timing is Timing.RELATIVE else 0
+            inputs.append(TxIn(outpoint, b"", age or NOT_FINAL))
+        lock_time = self.height() if draft.timing is Timing.LOCK_TIME else 0
+        tx = Transaction(2, inputs, outputs, lock_time)
         self.made[tx.txid] = tx
         return tx
 
+    def height(self) -> int:
+        return self.node.manager.tip.height
+
     # --- what may happen --------------------------------------------------------------------------------------------
 
-    @rule(drafts=st.lists(DRAFTS, min_size=1, max_size=5))
+    @rule(drafts=OFFERS)
     def offer(self, drafts: list[Draft]) -> None:
         for draft in drafts:
             self.offer_one(self.write(draft))
@@ -176,11 +192,11 @@ class MempoolMachine(RuleBasedStateMachine):
         else:
             assert (self.held(), self.pool.sequence) == (before, sequence)
 
-    @rule(draft=DRAFTS, fee=FEES)
-    def offer_package(self, draft: Draft, fee: int) -> None:
+    @rule(draft=DRAFTS, second=DRAFTS)
+    def offer_package(self, draft: Draft, second: Draft) -> None:
         parent = self.write(draft)
-        output = OutPoint(parent.txid + bytes(4))
-        child = self.make_tx({output: parent.outputs[0].value}, fee, 1)
+        coin = ModelCoin(parent.outputs[0].value, self.height() + 1, False)
+        child = self.make_tx({OutPoint(parent.txid + bytes(4)): coin}, second)
         result = self.service.accept_package([parent, child])
         for tx in (parent, child):
             found = result.results.get(tx.wtxid)
@@ -189,36 +205,57 @@ class MempoolMachine(RuleBasedStateMachine):
     @rule(count=st.integers(0, 8), surprises=st.lists(DRAFTS, max_size=3))
     def mine(self, count: int, surprises: list[Draft]) -> None:
         waiting = self.ordered()
-        confirmed = waiting[:count]
-        for draft in surprises:
-            extra = self.write(draft)
-            coins = self.coins()
-            for tx in confirmed:
-                coins.add(tx)
-            # It may contradict what is in the pool, but not what is in the block.
-            if coins.fee(extra) is not None:
-                confirmed = [*confirmed, extra]
-        self.submit([self.block_on(self.active()[-1], confirmed)])
+        txs = self.with_surprises(waiting[:count], surprises, self.coins())
+        self.submit([self.block_on(self.active()[-1], txs)])
         assert self.held() == self.survivors(waiting)
+
+    def with_surprises(self, txs: list[Transaction], drafts: list[Draft], coins: ModelCoins) -> list[Transaction]:
+        """Add transactions that the pool never saw. They may contradict it, but not what is in the block already."""
+        for tx in txs:
+            coins.add(tx)
+        for draft in drafts:
+            extra = self.write(draft)
+            if extra.inputs and coins.fee(extra) is not None:
+                coins.add(extra)
+                txs = [*txs, extra]
+        return txs
 
     def block_on(self, prev: Built, txs: Sequence[Transaction]) -> Built:
         self.nonce += 1
         return make_block(prev, txs, extra_nonce=self.nonce)
 
     @precondition(lambda self: len(self.active()) > len(BASE))
-    @rule(depth=st.integers(1, 3), keep=CHOICE)
-    def reorganise(self, depth: int, keep: int) -> None:
+    @rule(depth=st.integers(1, 3), keep=CHOICE, surprises=st.lists(DRAFTS, max_size=3))
+    def reorganise(self, depth: int, keep: int, surprises: list[Draft]) -> None:
         active = self.active()
         fork = max(len(BASE), len(active) - depth)
         left = [tx for built in active[fork:] for tx in built.txs[1:]]
+        below = ModelCoins((built.height, built.block) for built in active[:fork] if built.block is not None)
+        txs = []
         # What is kept stands behind all that it spends: only such a set can be in the new block.
-        branch = [self.block_on(active[fork - 1], left[: keep % (len(left) + 1)])]
+        for tx in left[: keep % (len(left) + 1)]:
+            if below.fee(tx) is not None:
+                below.add(tx)
+                txs.append(tx)
+        for draft in surprises:
+            rival = self.rival(left, draft)
+            if rival is not None and below.fee(rival) is not None:
+                below.add(rival)
+                txs.append(rival)
+        branch = [self.block_on(active[fork - 1], txs)]
         while len(branch) <= len(active) - fork:
             branch.append(self.block_on(branch[-1], []))
         waiting = self.ordered()
         self.submit(branch)
         assert self.active()[-1] == branch[-1]
         self.check_return(active, waiting)
+
+    def rival(self, left: Sequence[Transaction], draft: Draft) -> Transaction | None:
+        """Return a transaction that spends what one of `left` spends."""
+        if not left:
+            return None
+        prevout = left[draft.choice % len(left)].inputs[0].prevout
+        return self.make_tx({prevout: ModelCoin(0, self.height() + 1, False)}, draft)
 
     @precondition(lambda self: len(self.active()) > len(BASE))
     @rule()
@@ -229,16 +266,18 @@ class MempoolMachine(RuleBasedStateMachine):
         for verdict in (self.node.manager.invalidate_block, self.node.manager.reconsider_block):
             active, waiting = self.active(), self.ordered()
             self.chain.submit(verdict, entry).result()
-            self.check_return(active, waiting)
+            # Where the node first falls back and then takes another branch, the pool was judged in between as well.
+            self.check_return(active, waiting, exact=self.active() in (active[:-1], before))
         assert self.active() == before
 
-    def check_return(self, before: Sequence[Built], waiting: Sequence[Transaction]) -> None:
+    def check_return(self, before: Sequence[Built], waiting: Sequence[Transaction], *, exact: bool = True) -> None:
         """Check that all is in the pool that left the chain or waited before and can still wait."""
         after = {built.hash for built in self.active()}
         left = [tx for built in before if built.hash not in after for tx in built.txs[1:]]
         expected = self.survivors([*left, *waiting])
-        clusters = Relations({txid: self.made[txid] for txid in expected}).clusters.values()
-        if all(len(cluster) <= OPTIONS.limits.cluster_count for cluster in clusters):
+        # Clusters are trimmed before what is invalid goes.
+        clusters = Relations({tx.txid: tx for tx in (*left, *waiting)}).clusters.values()
+        if exact and all(len(cluster) <= OPTIONS.limits.cluster_count for cluster in clusters):
             assert self.held() == expected
         else:
             # Where children were in the pool before their parents, it may have to let some of them go.
@@ -300,7 +339,7 @@ class MempoolMachine(RuleBasedStateMachine):
 TestMempool = MempoolMachine.TestCase
 TestMempool.settings = settings(
     max_examples=12,
-    stateful_step_count=25,
+    stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
