@@ -17,6 +17,9 @@ from clarion.node.mempool.graph.node import Node
 
 _ALONE = (1,)
 _FIRST = (0,)
+_SHARED_COUNT = 3
+"""Up to this many transactions there are few ways to depend on each other, so that clusters can share what says how."""
+_shared: dict[tuple[int, ...], tuple[int, ...]] = {}
 
 
 class Quality(Enum):
@@ -101,6 +104,11 @@ def joined(
             ancestors += cluster.ancestors
             descendants += cluster.descendants
             order += cluster.order
+        elif len(cluster.nodes) == 1:
+            order.append(len(nodes))
+            ancestors.append(1 << len(nodes))
+            descendants.append(1 << len(nodes))
+            nodes += cluster.nodes
         else:
             order += range(len(nodes), len(nodes) + len(cluster.nodes))
             place = {at: len(nodes) + new for new, at in enumerate(cluster.order)}
@@ -117,11 +125,17 @@ def joined(
     return Cluster(
         tuple(nodes),
         sum([cluster.weight for cluster in clusters]),
-        tuple(ancestors),
-        tuple(descendants),
-        _parents_first(order, ancestors),
+        share(ancestors),
+        share(descendants),
+        share(_parents_first(order, ancestors)),
         sequence,
     )
+
+
+def share(numbers: Sequence[int]) -> tuple[int, ...]:
+    """Return the numbers as a tuple, one and the same for many small clusters."""
+    result = tuple(numbers)
+    return _shared.setdefault(result, result) if len(result) <= _SHARED_COUNT else result
 
 
 def _moved(mask: int, place: dict[int, int]) -> int:
@@ -143,7 +157,7 @@ def _depend(ancestors: list[int], descendants: list[int], child: int, parents: i
             ancestors[at] |= gained
 
 
-def _parents_first(order: list[int], ancestors: Sequence[int]) -> tuple[int, ...]:
+def _parents_first(order: list[int], ancestors: Sequence[int]) -> list[int]:
     """Return the order with as little moved as it takes to have parents first."""
     done = 0
     result: list[int] = []
@@ -155,7 +169,7 @@ def _parents_first(order: list[int], ancestors: Sequence[int]) -> tuple[int, ...
             result += sorted(positions(missing ^ 1 << at), key=lambda each: ancestors[each].bit_count())
         result.append(at)
         done |= missing
-    return tuple(result)
+    return result
 
 
 def without(cluster: Cluster[Node], gone: int, sequence: int, following: Iterator[int]) -> list[Cluster[Node]]:
@@ -225,8 +239,8 @@ def _part(cluster: Cluster[Node], kept: list[int], sequence: int) -> Cluster[Nod
     return Cluster(
         nodes,
         sum([node.weight for node in nodes]),
-        tuple([_moved(cluster.ancestors[at], place) for at in kept]),
-        tuple([_moved(cluster.descendants[at], place) for at in kept]),
-        tuple([place[at] for at in cluster.order if at in place]),
+        share([_moved(cluster.ancestors[at], place) for at in kept]),
+        share([_moved(cluster.descendants[at], place) for at in kept]),
+        share([place[at] for at in cluster.order if at in place]),
         sequence,
     )

@@ -198,6 +198,12 @@ class Layer(ABC, Generic[Node]):
 
     def _grouped(self) -> list[Group[Node]]:
         """Return the groups, with the clusters of each by age: the reference's union-find, whose roots give their order."""
+        if len(self.dependencies) == 1 and not self.too_heavy:
+            parent, child = self.dependencies[0]
+            above, below = self.find(parent), self.find(child)
+            if above is None or below is None:
+                return []
+            return [Group(sorted({above, below}, key=_age), self.dependencies)]
         pairs = []
         roots: dict[Cluster[Node], Root[Node]] = {}
         for node in self.too_heavy:

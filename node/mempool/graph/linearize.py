@@ -11,7 +11,7 @@ from typing import NamedTuple
 from clarion.node.mempool.feefrac import scaled_ratio
 from clarion.node.mempool.graph.bits import positions
 from clarion.node.mempool.graph.chunk import Chunk, make_chunks
-from clarion.node.mempool.graph.cluster import Cluster, Quality
+from clarion.node.mempool.graph.cluster import Cluster, Quality, share
 from clarion.node.mempool.graph.forest import Forest
 from clarion.node.mempool.graph.node import Node
 from clarion.node.mempool.graph.post_linearize import post_linearize
@@ -105,7 +105,7 @@ def _arrange(cluster: Cluster[Node], parents: Sequence[int], chunks: list[int]) 
         members = _order_within(cluster, parents, mask)
         order += members
         made.append(Chunk(rate, equal_rate_weight, last_key, tuple([nodes[at] for at in members]), fee, weight))
-    cluster.order = tuple(order)
+    cluster.order = share(order)
     cluster.chunks = tuple(made)
     cluster.quality = Quality.OPTIMAL
 
@@ -115,7 +115,7 @@ def _linearize_pair(cluster: Cluster[Node]) -> None:
     parent, child = (0, 1) if cluster.ancestors[0] == 1 else (1, 0)
     above, below = cluster.nodes[parent], cluster.nodes[child]
     together = below.fee_sat * above.weight > above.fee_sat * below.weight
-    cluster.order = (parent, child)
+    cluster.order = share((parent, child))
     cluster.chunks = make_chunks([(above, below)] if together else [(above,), (below,)])
     cluster.quality = Quality.OPTIMAL
 

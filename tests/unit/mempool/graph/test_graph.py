@@ -150,3 +150,14 @@ def test_what_staging_changes_becomes_young() -> None:
     graph.commit_staging()
     assert numbers(graph.descendants_union((nodes[0], nodes[2], nodes[3]), Level.MAIN)) == [2, 3, 0, 1, 9]
     graph.sanity_check()
+
+
+def test_a_dependency_within_a_cluster_and_one_whose_end_goes() -> None:
+    graph, nodes = graph_of([(5, 10)] * 4, [(0, 1), (1, 2)])
+    assert cluster_numbers(graph, nodes[0]) == [0, 1, 2]
+    graph.add_dependency(nodes[0], nodes[2])
+    assert sorted(numbers(graph.ancestors(nodes[2], Level.MAIN))) == [0, 1, 2]
+    graph.add_dependency(nodes[2], nodes[3])
+    graph.remove_transaction(nodes[3])
+    assert cluster_numbers(graph, nodes[2]) == [0, 1, 2]
+    graph.sanity_check()
