@@ -37,6 +37,8 @@ def setmocktime(ctx: NodeContext, timestamp: int) -> None:
     if not 0 <= seconds <= MAX_MOCK_TIME:
         raise RpcError(RpcCode.INVALID_PARAMETER, f"Mocktime must be in the range [0, {MAX_MOCK_TIME}], not {seconds}.")
     ctx.chain.submit(ctx.clock.set_mock, seconds).result()
+    # Who sets the clock and then talks to the node by a peer finds done what had become due.
+    ctx.network.soon(ctx.network.tick)
 
 
 @rpc_method(

@@ -165,13 +165,16 @@ class NetService:
         return True
 
     async def _tick(self) -> None:
-        clock = self.context.clock
         while True:
             await asyncio.sleep(TICK_S)
-            now_us = clock.now_us()
-            try:
-                for peer in list(self.peers.peers.values()):
-                    check_activity(peer, now_us, self.context.options.peer_timeout_s)
-                self.peers.tick(now_us)
-            except Exception:
-                logger.exception("The network's periodic work failed")
+            self.tick()
+
+    def tick(self) -> None:
+        """Do for all peers what is due now: ten times a second, and when the clock has been set."""
+        now_us = self.context.clock.now_us()
+        try:
+            for peer in list(self.peers.peers.values()):
+                check_activity(peer, now_us, self.context.options.peer_timeout_s)
+            self.peers.tick(now_us)
+        except Exception:
+            logger.exception("The network's periodic work failed")
