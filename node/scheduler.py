@@ -1,4 +1,4 @@
-"""Work that is repeated at intervals, on a thread of its own.
+"""Work that is done later or repeated at intervals, on a thread of its own.
 
 Owns: when the work is due. Never: what it does. Imports nothing of Clarion.
 """
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class Scheduler:
-    """Calls functions every so many seconds, one after the other. A call that takes long delays the others.
+    """Calls functions in so many seconds or every so many, one after the other. A call that takes long delays the others.
 
     What a call raises is logged and does not prevent the next ones. Safe from any thread.
     """
@@ -24,7 +24,7 @@ class Scheduler:
         self._now = now
         self._changed = threading.Condition()
         self._order = itertools.count()
-        self._tasks: list[tuple[float, int, float, Callable[[], object]]] = []
+        self._tasks: list[tuple[float, int, float | None, Callable[[], object]]] = []
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
 
@@ -42,14 +42,21 @@ class Scheduler:
 
     def every(self, interval_s: float, call: Callable[[], object]) -> None:
         """Make `call` every `interval_s` seconds, for the first time one interval from now."""
-        with self._changed:
-            heapq.heappush(self._tasks, (self._now() + interval_s, next(self._order), interval_s, call))
-            self._changed.notify()
+        self._add(interval_s, interval_s, call)
+
+    def later(self, delay_s: float, call: Callable[[], object]) -> None:
+        """Make `call` once, in `delay_s` seconds."""
+        self._add(delay_s, None, call)
 
     def skip(self, seconds: float) -> None:
         """Act as if so much time had passed: for tests."""
         with self._changed:
             self._tasks = [(due - seconds, order, interval, call) for due, order, interval, call in self._tasks]
+            self._changed.notify()
+
+    def _add(self, delay_s: float, interval_s: float | None, call: Callable[[], object]) -> None:
+        with self._changed:
+            heapq.heappush(self._tasks, (self._now() + delay_s, next(self._order), interval_s, call))
             self._changed.notify()
 
     def _run(self) -> None:
@@ -65,8 +72,9 @@ class Scheduler:
             while not self._stopping:
                 wait_s = self._tasks[0][0] - self._now() if self._tasks else None
                 if wait_s is not None and wait_s <= 0:
-                    _, order, interval_s, call = self._tasks[0]
-                    heapq.heapreplace(self._tasks, (self._now() + interval_s, order, interval_s, call))
+                    _, order, interval_s, call = heapq.heappop(self._tasks)
+                    if interval_s is not None:
+                        heapq.heappush(self._tasks, (self._now() + interval_s, order, interval_s, call))
                     return call
                 self._changed.wait(wait_s)
         return None

@@ -36,6 +36,17 @@ def test_time_can_be_skipped(scheduler: Scheduler) -> None:
     assert done.empty()
 
 
+def test_work_that_is_done_once(scheduler: Scheduler) -> None:
+    done: queue.Queue[str] = queue.Queue()
+    scheduler.later(3600, lambda: done.put("once"))
+    scheduler.every(3600, lambda: done.put("hourly"))
+    scheduler.skip(3600)
+    assert {done.get(timeout=PATIENCE_S), done.get(timeout=PATIENCE_S)} == {"once", "hourly"}
+    scheduler.skip(3600)
+    assert done.get(timeout=PATIENCE_S) == "hourly"
+    assert done.empty()
+
+
 def test_a_failing_call_is_told_and_the_others_go_on(scheduler: Scheduler, caplog: pytest.LogCaptureFixture) -> None:
     done: queue.Queue[str] = queue.Queue()
     scheduler.every(3600, lambda: 1 // 0)
