@@ -6,6 +6,7 @@ Owns: its start and stop, listening, and the way in from other threads. Never: m
 import asyncio
 import contextlib
 import logging
+import random
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
@@ -31,6 +32,7 @@ from clarion.node.scheduler import Scheduler
 T = TypeVar("T")
 
 TICK_S = 0.1
+REBROADCAST_S = 10 * 60, 15 * 60
 
 logger = logging.getLogger("clarion.net")
 
@@ -96,6 +98,16 @@ class NetService:
     def schedule(self, scheduler: Scheduler) -> None:
         """Have what is done now and then done on the network thread."""
         scheduler.every(DUMP_INTERVAL_S, lambda: self.soon(self.bans.dump))
+        self._rebroadcast_later(scheduler)
+
+    def _rebroadcast_later(self, scheduler: Scheduler) -> None:
+        """Tell peers in a while again of transactions that none has asked for; the moment is random, as it is a trace."""
+
+        def work() -> None:
+            self.soon(self.relay.rebroadcast)
+            self._rebroadcast_later(scheduler)
+
+        scheduler.later(random.uniform(*REBROADCAST_S), work)
 
     def soon(self, function: Callable[..., object], *args: Any) -> None:
         """Have `function` called on the network thread, without waiting; nothing happens once it has ended."""

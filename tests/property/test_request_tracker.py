@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from clarion.node.net.relay.request_tracker import GenTxid, TxRequestTracker
 
-HASHES = [bytes((number,)) * 32 for number in range(4)]
+HASHES = [bytes((number,)) * 32 for number in range(3)]
 PEERS = range(4)
 
 
@@ -58,18 +58,20 @@ class Tracking(RuleBasedStateMachine):
         self.chosen: dict[tuple[bytes, frozenset[tuple[int, bool]]], int] = {}
 
     @rule(
-        peer=st.sampled_from(PEERS),
+        preferences=st.dictionaries(st.sampled_from(PEERS), st.booleans(), min_size=1),
         tx_hash=st.sampled_from(HASHES),
         by_wtxid=st.booleans(),
-        preferred=st.booleans(),
         delay=st.integers(-5, 20),
     )
-    def announce(self, peer: int, tx_hash: bytes, by_wtxid: bool, preferred: bool, delay: int) -> None:
+    def announce(self, preferences: dict[int, bool], tx_hash: bytes, by_wtxid: bool, delay: int) -> None:
         gtxid = GenTxid(tx_hash, by_wtxid)
-        self.tracker.received_inv(peer, gtxid, preferred=preferred, request_time_us=self.now + delay)
-        if self.model.find(peer, tx_hash) is None:
-            self.model.announcements.append(Announcement(peer, gtxid, preferred, self.now + delay, self.model.count))
-            self.model.count += 1
+        for peer, preferred in preferences.items():
+            self.tracker.received_inv(peer, gtxid, preferred=preferred, request_time_us=self.now + delay)
+            if self.model.find(peer, tx_hash) is None:
+                self.model.announcements.append(
+                    Announcement(peer, gtxid, preferred, self.now + delay, self.model.count)
+                )
+                self.model.count += 1
 
     @rule(peer=st.sampled_from(PEERS))
     def disconnect(self, peer: int) -> None:
@@ -90,28 +92,33 @@ class Tracking(RuleBasedStateMachine):
             found.state = "completed"
             self.model.clean()
 
-    @rule(step=st.integers(-10, 40))
-    def pass_time(self, step: int) -> None:
+    @rule(peers=st.permutations(PEERS), ask=st.booleans(), patience=st.integers(1, 30), step=st.integers(-10, 40))
+    def request(self, peers: list[int], ask: bool, patience: int, step: int) -> None:
+        """Let time pass and see what each peer is asked for, and whether all is that can be."""
         self.now += step
+        for peer in peers:
+            self.request_from(peer, ask, patience)
+        if ask:
+            for tx_hash in HASHES:
+                announcements = self.model.of(tx_hash)
+                ready = any(a.state == "candidate" and a.time <= self.now for a in announcements)
+                assert not ready or any(a.state == "requested" for a in announcements)
 
-    @rule(peer=st.sampled_from(PEERS), ask=st.booleans(), patience=st.integers(1, 30))
-    def request(self, peer: int, ask: bool, patience: int) -> None:
+    def request_from(self, peer: int, ask: bool, patience: int) -> None:
         wanted, expired = self.tracker.requestable(peer, self.now)
         late = [a for a in self.model.announcements if a.state == "requested" and a.time <= self.now]
         assert sorted(expired) == sorted((a.peer, a.gtxid) for a in late)
         for announcement in late:
             announcement.state = "completed"
         self.model.clean()
-        mine = [self.model.find(peer, gtxid.hash) for gtxid in wanted]
-        numbers = [a.number for a in mine if a is not None]
-        assert numbers == sorted(numbers)
-        assert [a.gtxid for a in mine if a is not None] == wanted
+        mine = [a for gtxid in wanted if (a := self.model.find(peer, gtxid.hash)) is not None]
+        assert [a.gtxid for a in mine] == wanted
+        assert [a.number for a in mine] == sorted(a.number for a in mine)
         for tx_hash in HASHES:
             self.check_choice(peer, tx_hash, tx_hash in [gtxid.hash for gtxid in wanted])
-        if ask:
-            for announcement in filter(None, mine):
-                self.tracker.requested(peer, announcement.gtxid.hash, self.now + patience)
-                announcement.state, announcement.time = "requested", self.now + patience
+        for announcement in mine if ask else ():
+            self.tracker.requested(peer, announcement.gtxid.hash, self.now + patience)
+            announcement.state, announcement.time = "requested", self.now + patience
 
     def check_choice(self, peer: int, tx_hash: bytes, is_wanted: bool) -> None:
         """Only a good candidate may be chosen, always the same one of the same candidates, and one of them must be."""

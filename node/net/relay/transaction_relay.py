@@ -62,6 +62,11 @@ class TransactionRelay:
             if entry is not None:
                 self.announcements.announce(txid, entry.wtxid)
 
+    def rebroadcast(self) -> None:
+        """Queue our own transactions that no peer has asked for yet."""
+        # Copied at once, while no other thread of the interpreter runs.
+        self.announce(tuple(self._context.mempool.pool.unbroadcast))
+
     def block_connected(self, block: Block) -> None:
         """Take note of a new block."""
         self.serving.note_block(block)

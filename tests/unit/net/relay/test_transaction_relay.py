@@ -181,3 +181,20 @@ def test_who_wants_no_transactions_is_told_of_none(
     tick(stack, peers)
     wire.say(GetData(wtx(tx)))
     assert not [each for each in wire.sent() if isinstance(each, InvMessage | NotFound | TxMessage)]
+
+
+def test_own_transactions_are_told_again_until_a_peer_asks(
+    stack: ApiStack, peers: PeerManager, money: list[Money], connect: Connect, relay: TransactionRelay
+) -> None:
+    tx = spend([money[0]])
+    stack.result("sendrawtransaction", tx.raw.hex(), 0)
+    wire = connect()
+    tick(stack, peers)
+    assert told(wire, InvMessage) == []
+    relay.rebroadcast()
+    tick(stack, peers)
+    assert told(wire, InvMessage) == [InvMessage(wtx(tx))]
+    assert stack.result("getmempoolinfo")["unbroadcastcount"] == 1
+    wire.say(GetData(wtx(tx)))
+    stack.service.submit(lambda: None).result()
+    assert stack.result("getmempoolinfo")["unbroadcastcount"] == 0
