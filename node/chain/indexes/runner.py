@@ -73,8 +73,7 @@ class IndexRunner:
                 # Only a chain that was made anew can have forgotten it.
                 logger.warning("%s: its last block %s is unknown; built again", self.index.name, hash_to_hex(tip.hash))
                 self._store.wipe()
-        chain_tip = self._manager.state.told_tip
-        self._synced = self._entry is chain_tip
+        self._synced = self._covers(self._entry, self._manager.tip)
 
     def start(self) -> None:
         """Begin to follow the chain."""
@@ -126,11 +125,17 @@ class IndexRunner:
 
     def _holds(self, tip: BlockIndexEntry) -> bool:
         # A tip that was left meanwhile is never reached: whatever is the tip now is as good.
-        entry = self._entry
-        if entry is None or self._failed:
+        return not self._failed and (self._covers(self._entry, tip) or self._covers(self._entry, self._manager.tip))
+
+    def _covers(self, entry: BlockIndexEntry | None, tip: BlockIndexEntry) -> bool:
+        """Whether an index that stands at `entry` need not move for `tip`.
+
+        As in the reference a block that was only disconnected stays until another takes its place.
+        """
+        if entry is None:
             return False
         with self._manager.state.lock:
-            return entry.descends_from(tip) or entry is self._manager.state.told_tip
+            return entry.descends_from(tip)
 
     # --- the index's thread -----------------------------------------------------------------------------------------
 
@@ -152,7 +157,7 @@ class IndexRunner:
         announced = False
         while not self._stopping:
             target = self._manager.tip
-            if self._entry is not target:
+            if not self._covers(self._entry, target):
                 self._advance(target)
                 continue
             with self._changed:
@@ -169,7 +174,7 @@ class IndexRunner:
         """Go towards `target` for as long as one batch lasts, and commit."""
         batch = IndexBatch(self._store.get)
         entry, started = self._entry, time.monotonic()
-        while entry is not target and not self._stopping:
+        while not self._stopping and not self._covers(entry, target):
             entry = self._step(entry, target, batch)
             now = time.monotonic()
             if now - self._logged > LOG_INTERVAL_S:

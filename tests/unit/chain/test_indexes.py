@@ -84,6 +84,23 @@ def test_reorganisation_takes_blocks_back(node: ChainNode) -> None:
     assert [call for call in index.calls if call < 0] == [-8, -7, -6, -5]
 
 
+def test_blocks_that_were_only_disconnected_stay(node: ChainNode) -> None:
+    index = Heights()
+    with running(node, index) as indexes:
+        node.submit(*CHAIN)
+        wait_for_tip(node, indexes)
+        entry = node.manager.lookup(CHAIN[6].hash)
+        assert entry is not None
+        node.manager.invalidate_block(entry)
+        node.manager.commit()
+        assert indexes.wait_synced("heights", node.manager.tip)
+        assert indexes.states()["heights"] == (True, 8)
+        node.submit(*make_chain(CHAIN[5], 1, extra_nonce=9))
+        wait_for_tip(node, indexes)
+        assert contents(node, "heights") == chain_of(node)
+    assert index.calls[9:] == [-8, -7, 7]
+
+
 def test_index_goes_on_where_it_was_after_a_reorganisation_without_it(node: ChainNode) -> None:
     with running(node, Heights()) as indexes:
         node.submit(*CHAIN)
