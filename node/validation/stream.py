@@ -20,10 +20,13 @@ from clarion.node.validation.wire import decode_answer, encode_batch
 from clarion.node.validation.worker import SharedPosition
 from clarion.node.validation.worker_process import WorkerProcess
 
-IN_FLIGHT = 3
-"""Batches on their way to each worker: it has the next ones when it answers, even if this thread is late to feed it."""
+LEAST_IN_FLIGHT = 2
+"""Batches on their way to each worker, so that it has the next one when it answers."""
+MOST_IN_FLIGHT = 8
+"""The same while there are many more: then workers can go on where this thread is late to feed them, since it has to wait
+for the interpreter's lock. Where few are left, they should be shared out evenly."""
 MAX_BATCH_BYTES = 40 << 10
-"""That many of these fit in a pipe, so that sending one never waits for another to be checked."""
+"""Some of these fit in a pipe. Where one does not, sending waits until the worker has taken another out."""
 MAX_DEATHS = 10
 """More workers than this dying in one block is no accident."""
 
@@ -83,6 +86,7 @@ class Stream:
         self._workers = workers
         self._first_failure = first_failure
         self._again: deque[Claim] = deque()
+        self._unclaimed = 0
         self._deaths = 0
         self._wake_end = wake_end
         self.blocks: deque[BlockChecks] = deque()
@@ -105,11 +109,12 @@ class Stream:
         """Take a block behind the others."""
         block.base = self.blocks[-1].end if self.blocks else 0
         self.blocks.append(block)
+        self._unclaimed += len(block.batches)
         self._settle()
 
     def step(self) -> None:
         """Feed the workers, wait for an answer or a wake-up, and take what came. Raises ClarionError."""
-        for _ in range(IN_FLIGHT):
+        for _ in range(MOST_IN_FLIGHT):
             for worker in list(self._workers):
                 self._feed(worker)
         for key, _ in self._selector.select() if self.blocks else ():
@@ -120,7 +125,8 @@ class Stream:
         self._settle()
 
     def _feed(self, worker: Worker) -> None:
-        if len(worker.waiting) >= IN_FLIGHT or (claim := self._next()) is None:
+        share = self._unclaimed // (2 * len(self._workers))
+        if len(worker.waiting) >= min(max(share, LEAST_IN_FLIGHT), MOST_IN_FLIGHT) or (claim := self._next()) is None:
             return
         worker.waiting.append(claim)
         block, batch = claim
@@ -137,6 +143,7 @@ class Stream:
                 batch = block.batches[block.claimed]
                 block.claimed += 1
                 block.unanswered += 1
+                self._unclaimed -= 1
                 return block, batch
             if block.found is not None:
                 # The flag of the failure stops the checks of all later blocks too.
@@ -172,6 +179,7 @@ class Stream:
                 self._again.clear()
                 for later in self.blocks:
                     later.begin()
+                self._unclaimed = sum(len(later.batches) for later in self.blocks)
                 block.future.set_result(block.found.failure)
 
     def _replace(self, dead: Worker) -> None:

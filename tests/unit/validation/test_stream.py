@@ -18,7 +18,7 @@ from clarion.node.script.errors import ScriptError
 from clarion.node.validation.batches import NO_FAILURE, make_batches
 from clarion.node.validation.check_queue import ScriptFailure
 from clarion.node.validation.inline_queue import Found
-from clarion.node.validation.stream import IN_FLIGHT, BlockChecks, Stream, Worker
+from clarion.node.validation.stream import LEAST_IN_FLIGHT, MOST_IN_FLIGHT, BlockChecks, Stream, Worker
 from clarion.node.validation.wire import decode_batch, encode_answer
 
 
@@ -70,14 +70,22 @@ def stream(end: OtherEnd, flag: c_longlong) -> Iterator[Stream]:
 
 
 def test_the_next_block_goes_out_before_the_last_answers_of_the_first(stream: Stream, end: OtherEnd) -> None:
-    blocks = [checks(IN_FLIGHT + 1), checks(2)]
+    blocks = [checks(LEAST_IN_FLIGHT + 1), checks(1)]
     for block in blocks:
         stream.add(block)
     for _ in range(2):
         end.answer()
         stream.step()
-    assert end.take() == [0, 1, 2, 3, 4]
+    assert end.take() == [0, 1, 2, 3]
     assert not blocks[0].future.done()
+
+
+@pytest.mark.parametrize(("left", "sent"), [(3, LEAST_IN_FLIGHT), (12, 4), (60, MOST_IN_FLIGHT)])
+def test_the_more_is_left_the_more_is_on_its_way(stream: Stream, end: OtherEnd, left: int, sent: int) -> None:
+    stream.add(checks(left))
+    end.answer()
+    stream.step()
+    assert len(end.take()) == sent + 1
 
 
 def test_results_come_in_the_order_of_the_blocks(stream: Stream, end: OtherEnd) -> None:
