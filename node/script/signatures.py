@@ -125,17 +125,24 @@ def verify_prepared(check: PreparedCheck, low_s: bool) -> bool:
     # Where the signatures fit keys in their order, the interpreter finds such a fit too, though it looks for it from
     # the other end: whoever signs first usually has the first keys.
     points = iter(point)
-    return all(
-        any(_verify_strict(each, point, digest, low_s) for point in points)
-        for each, digest in zip(signature, message_hash, strict=True)
-    )
+    for each, digest in zip(signature, message_hash, strict=True):
+        for one in points:
+            if _verify_strict(each, one, digest, low_s):
+                break
+        else:
+            return False
+    return True
 
 
 def _verify_strict(signature: bytes, point: Any, message_hash: bytes, low_s: bool) -> bool:
+    # No look at the signs here: the parser takes a negative number as zero, which never verifies.
     sig = _scratch.signature
-    if not _parse_strict(signature, sig) or (_normalize(_CONTEXT, sig, sig) and low_s):
+    if not _parse_der(_CONTEXT, sig, signature, len(signature)):
         return False
-    return bool(_verify_ecdsa(_CONTEXT, sig, message_hash, point))
+    if _verify_ecdsa(_CONTEXT, sig, message_hash, point):
+        return True
+    # High S never verifies: only where it was high there is another try.
+    return not low_s and bool(_normalize(_CONTEXT, sig, sig) and _verify_ecdsa(_CONTEXT, sig, message_hash, point))
 
 
 def verify_schnorr(signature: bytes, xonly_pubkey: bytes, message: bytes) -> bool:

@@ -13,6 +13,7 @@ from clarion.node.primitives.codec import compact_size, read_compact_size, var_b
 from clarion.node.primitives.coin import SpentOutput
 
 _PREVOUT_AND_LENGTH = struct.Struct("<36sB").unpack_from
+_AMOUNT_AND_LENGTH = struct.Struct("<8sB").unpack_from
 _INDEX = struct.Struct("<I").pack
 _HASH_ALL = b"\x01\0\0\0"
 _BLANK_INPUT_SIZE = 41
@@ -26,6 +27,7 @@ class SpendingTx:
 
     __slots__ = (
         "_legacy",
+        "_outputs_size",
         "_single_hashes",
         "_taproot",
         "_v0",
@@ -51,9 +53,12 @@ class SpendingTx:
         self._legacy: tuple[bytes, bytes, bytes] | None = None
         self._single_hashes: tuple[bytes, bytes, bytes] | None = None
         has_witness = not raw[4]
-        at = self._cut_inputs(6 if has_witness else 4)
-        start = at
-        count, at = read_compact_size(raw, at)
+        start = at = self._cut_inputs(6 if has_witness else 4)
+        count = raw[at]
+        at += 1
+        if count >= 253:
+            count, at = read_compact_size(raw, start)
+        self._outputs_size = at - start
         for _ in range(count):
             length = raw[at + 8]
             at += 9
@@ -69,20 +74,26 @@ class SpendingTx:
 
     def _cut_inputs(self, at: int) -> int:
         raw = self.raw
-        self.prevouts: list[bytes] = []
-        self.script_sigs: list[bytes] = []
-        self.sequences: list[bytes] = []
-        count, at = read_compact_size(raw, at)
+        prevouts: list[bytes] = []
+        script_sigs: list[bytes] = []
+        sequences: list[bytes] = []
+        count = raw[at]
+        at += 1
+        if count >= 253:
+            count, at = read_compact_size(raw, at - 1)
         for _ in range(count):
             prevout, length = _PREVOUT_AND_LENGTH(raw, at)
             at += 37
             if length >= 253:
                 length, at = read_compact_size(raw, at - 1)
             end = at + length
-            self.prevouts.append(prevout)
-            self.script_sigs.append(raw[at:end])
+            prevouts.append(prevout)
+            script_sigs.append(raw[at:end])
             at = end + 4
-            self.sequences.append(raw[end:at])
+            sequences.append(raw[end:at])
+        self.prevouts = prevouts
+        self.script_sigs = script_sigs
+        self.sequences = sequences
         return at
 
     def _cut_witnesses(self, at: int) -> None:
@@ -111,18 +122,16 @@ class SpendingTx:
 
     def read_spent(self, data: bytes, at: int) -> int:
         """Cut the spent outputs, which stand as on the wire from byte `at` of `data` on; return the offset behind."""
-        self.amounts = []
-        self.scripts = []
+        self.amounts = amounts = []
+        self.scripts = scripts = []
         for _ in self.prevouts:
-            start = at
+            amount, length = _AMOUNT_AND_LENGTH(data, at)
             at += 9
-            length = data[at - 1]
-            self.amounts.append(data[start : at - 1])
             if length >= 253:
                 length, at = read_compact_size(data, at - 1)
-            end = at + length
-            self.scripts.append(data[at:end])
-            at = end
+            amounts.append(amount)
+            scripts.append(data[at : at + length])
+            at += length
         return at
 
     def legacy_digest(self, index: int, script_code: bytes) -> bytes:
@@ -171,10 +180,9 @@ class SpendingTx:
         return self._taproot
 
     def _make_single_hashes(self) -> tuple[bytes, bytes, bytes]:
-        outputs = self.outputs[read_compact_size(self.outputs, 0)[1] :]
         self._single_hashes = (
             sha256(b"".join(self.prevouts)).digest(),
             sha256(b"".join(self.sequences)).digest(),
-            sha256(outputs).digest(),
+            sha256(self.outputs[self._outputs_size :]).digest(),
         )
         return self._single_hashes

@@ -77,8 +77,14 @@ def take_short_cuts(units: Iterable[SpendUnit], flags: int, first_failure: Calla
     prepared: list[tuple[PreparedCheck, SpendUnit, int]] = []
     left: list[Left] = []
     for unit in units:
+        tx = unit.tx
         for index in range(unit.first, unit.end):
-            check = _prepare(unit.tx, index, flags)
+            try:
+                check = prepare_check(tx, index, flags)
+            except MemoryError:
+                raise
+            except Exception:
+                check = None
             if check is not None:
                 prepared.append((check, unit, index))
             else:
@@ -90,15 +96,6 @@ def take_short_cuts(units: Iterable[SpendUnit], flags: int, first_failure: Calla
         if not verify_prepared(check, low_s):
             left.append(Left(unit.position + index, unit, index))
     return left
-
-
-def _prepare(tx: SpendingTx, index: int, flags: int) -> PreparedCheck | None:
-    try:
-        return prepare_check(tx, index, flags)
-    except MemoryError:
-        raise
-    except Exception:
-        return None
 
 
 def interpret(inputs: Iterable[Left], flags: int, first_failure: Callable[[], int]) -> Found | None:
