@@ -1,7 +1,7 @@
 """An API worker process.
 
-Owns: its entry point, its log lines' way to the node, and its end: when told, and when the pipe to its parent closes.
-Never: starting it.
+Owns: what it does, its log lines' way to the node, and its end: when told, and when the pipe to its parent closes.
+Never: starting it (see `idle_worker`).
 
 Messages, node to worker: ("levels", {logger: level}), ("stop",). Worker to node: ("log", name, level, text).
 """
@@ -14,11 +14,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from clarion.api.node_link import ControlLink
+from clarion.api.server import ApiServer
 from clarion.api.settings import ApiSettings
-from clarion.node.child_process import ignore_stop_signals
-
-LOGGERS = ("clarion", "clarion.http", "clarion.rpc")
-"""Loggers whose levels a worker takes over from the node."""
+from clarion.notifiers.child import Uplink, UplinkLogHandler
 
 
 def run(
@@ -29,16 +28,9 @@ def run(
     pipe: "Connection[Any, Any]",
 ) -> None:
     """Serve the API on `sockets`, asking the node at `control_path`, until `pipe` closes or says so."""
-    # Ctrl-C reaches the whole process group; the parent alone decides when to stop.
-    ignore_stop_signals()
-    from clarion.notifiers.child import Uplink, UplinkLogHandler
-
     logging.getLogger("clarion").addHandler(UplinkLogHandler(Uplink(pipe)))
     logging.getLogger("clarion").propagate = False
     _set_levels(levels)
-    from clarion.api.node_link import ControlLink
-    from clarion.api.server import ApiServer
-
     link = ControlLink(control_path)
     server = ApiServer(settings, sockets, link)
     threading.Thread(target=_listen, args=(pipe, server.stop, link.give_up), name="parent", daemon=True).start()

@@ -5,7 +5,6 @@ Owns: the processes. Never: what they do.
 
 import contextlib
 import logging
-import multiprocessing
 import socket
 import threading
 import time
@@ -16,15 +15,16 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-from clarion.api import worker
+from clarion.api.idle_worker import IdleWorkers, Task
 from clarion.api.settings import ApiSettings
-from clarion.node.child_process import start_shielded
 
 _log = logging.getLogger("clarion.http")
 
 RESTART_DELAY_S = 1.0
 POLL_S = 0.5
 STOP_TIMEOUT_S = 40.0
+LOGGERS = ("clarion", "clarion.http", "clarion.rpc")
+"""Loggers whose levels the workers take over from the node."""
 
 
 @dataclass
@@ -60,18 +60,26 @@ class _Worker:
 
 
 def _levels() -> dict[str, int]:
-    return {name: logging.getLogger(name).getEffectiveLevel() for name in worker.LOGGERS}
+    return {name: logging.getLogger(name).getEffectiveLevel() for name in LOGGERS}
 
 
 class ApiWorkers:
     """Keeps `count` API processes alive. `start` and `stop` are called by the node's main thread."""
 
-    def __init__(self, settings: ApiSettings, sockets: Sequence[socket.socket], control_path: Path, count: int) -> None:
+    def __init__(
+        self,
+        settings: ApiSettings,
+        sockets: Sequence[socket.socket],
+        control_path: Path,
+        count: int,
+        idle: IdleWorkers,
+    ) -> None:
+        """`idle` holds processes that may have been started before."""
         self._settings = settings
         self._sockets = list(sockets)
         self._control_path = control_path
         self._count = count
-        self._context = multiprocessing.get_context("spawn")
+        self._idle = idle
         self._workers: list[_Worker] = []
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -83,18 +91,10 @@ class ApiWorkers:
         self._watcher.start()
 
     def _spawn(self) -> _Worker:
-        ours, theirs = self._context.Pipe()
         levels = _levels()
-        process = self._context.Process(
-            target=worker.run,
-            args=(self._settings, self._sockets, self._control_path, levels, theirs),
-            name="clarion-api",
-            daemon=True,
-        )
-        start_shielded(process)
-        # Once only the child holds its end, the end of either process closes the pipe for the other.
-        theirs.close()
-        return _Worker(process, ours, levels)
+        worker = self._idle.take()
+        worker.assign(Task(self._settings, self._control_path, levels, len(self._sockets)), self._sockets)
+        return _Worker(worker.process, worker.pipe, levels)
 
     def _watch(self) -> None:
         while not self._stopping.is_set():

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from clarion.node.config import Config
@@ -88,18 +89,23 @@ def _node(arguments: list[str], extra: "list[Option]") -> int:
         )
     _tell_warnings(config)
     if not config.daemon:
-        from clarion.node.app import run_node
-
-        return run_node(config)
+        return _run_node(config, lambda: None)
     from clarion.node.daemon import detach
 
     on_ready = detach(str(config.debug_log_file or "the log"), wait=config.daemon_wait)
-    if on_ready is None:
-        return EXIT_OK
-    # Imported behind the fork: the program's libraries may start threads.
-    from clarion.node.app import run_node
+    return EXIT_OK if on_ready is None else _run_node(config, on_ready)
 
-    return run_node(config, on_ready)
+
+def _run_node(config: "Config", on_ready: "Callable[[], None]") -> int:
+    from contextlib import closing
+
+    from clarion.api.idle_worker import IdleWorkers
+
+    with closing(IdleWorkers(config.api_workers if config.server else 0)) as idle:
+        # Imported behind the fork of -daemon, since the program's libraries may start threads; and beside the workers.
+        from clarion.node.app import run_node
+
+        return run_node(config, idle, on_ready)
 
 
 def _import(arguments: list[str], extra: "list[Option]") -> int:

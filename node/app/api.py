@@ -6,6 +6,7 @@ Owns: the order in which they start and stop. Never: requests.
 from contextlib import ExitStack
 
 from clarion.api.auth import delete_cookie, write_cookie
+from clarion.api.idle_worker import IdleWorkers
 from clarion.api.listen import bind_sockets
 from clarion.api.node_link import DirectLink
 from clarion.api.rpc.node_methods import NodeMethods
@@ -17,11 +18,16 @@ from clarion.node.params.chain_params import ChainParams
 
 
 def start_api(
-    config: Config, params: ChainParams, methods: NodeMethods, indexes: frozenset[str], stack: ExitStack
+    config: Config,
+    params: ChainParams,
+    methods: NodeMethods,
+    indexes: frozenset[str],
+    stack: ExitStack,
+    idle: IdleWorkers,
 ) -> None:
     """Bind the port, write the cookie and serve; `stack` stops it again. Raises ConfigError.
 
-    `indexes` are the names of those that the node has.
+    `indexes` are the names of those that the node has, `idle` the workers' processes as far as they are started.
     Clients are answered with -28 until `methods` has the running node.
     """
     sockets = bind_sockets(config.rpc_bind, config.rpc_port, config.rpc_allow_ip)
@@ -43,7 +49,7 @@ def start_api(
     control = ControlServer(path, methods)
     control.start()
     stack.callback(control.stop)
-    workers = ApiWorkers(settings, sockets, path, config.api_workers)
+    workers = ApiWorkers(settings, sockets, path, config.api_workers, idle)
     stack.callback(workers.stop)
     workers.start()
 

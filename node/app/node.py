@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from clarion import __version__
+from clarion.api.idle_worker import IdleWorkers
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.node_methods import NodeMethods
 from clarion.node.app.api import start_api
@@ -43,10 +44,13 @@ logger = logging.getLogger(__name__)
 class Node:
     """A running node. `run` starts it, waits for a reason to stop, and stops it."""
 
-    def __init__(self, config: Config, log: Log, lock: DirectoryLock, on_ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: Config, log: Log, lock: DirectoryLock, idle: IdleWorkers, on_ready: Callable[[], None]
+    ) -> None:
         self._config = config
         self._on_ready = on_ready
         self._lock = lock
+        self._idle = idle
         self._log = log
         self._started_at = time.monotonic()
         self._stop = threading.Event()
@@ -72,7 +76,7 @@ class Node:
                 logger.info("Signet derived magic (message start): %s", core.params.magic.hex())
             self._write_pid_file(stack)
             if self._config.server:
-                start_api(self._config, core.params, self._methods, core.indexes.names, stack)
+                start_api(self._config, core.params, self._methods, core.indexes.names, stack, self._idle)
             core.start(self._say)
             self._scheduler.start()
             stack.callback(self._scheduler.stop)
@@ -187,16 +191,16 @@ class Node:
         self._stop.set()
 
 
-def run_node(config: Config, on_ready: Callable[[], None] = lambda: None) -> int:
+def run_node(config: Config, idle: IdleWorkers, on_ready: Callable[[], None] = lambda: None) -> int:
     """Run a node until it is told to stop and return its exit status. Raises ConfigError, in one line.
 
-    `on_ready` is called once clients are answered.
+    `idle` holds API workers that were started before; `on_ready` is called once clients are answered.
     """
     # The lock comes before the log: a second node must not write into the first one's.
     lock = lock_data_directory(config)
     with Log(config) as log:
         try:
-            return Node(config, log, lock, on_ready).run()
+            return Node(config, log, lock, idle, on_ready).run()
         except ClarionError as error:
             # The command line tells it too, but a node in the background has no terminal.
             logger.error("%s", error)
