@@ -27,6 +27,9 @@ _CATEGORY_NAMES = (
 CATEGORIES = tuple(_CATEGORY_NAMES.split())
 """The reference's categories, sorted as its `logging` call tells them."""
 
+DEPRECATED_CATEGORY = "libevent"
+"""Accepted as the reference does; nothing is logged under it."""
+
 _PACKAGES = {
     "clarion.api": "http",
     "clarion.api.rpc": "rpc",
@@ -76,6 +79,9 @@ class LogFilter:
 
     def change(self, include: Iterable[str], exclude: Iterable[str]) -> None:
         """Switch categories on, then others off. Raises ConfigError, with nothing changed, for an unknown one."""
+        include, exclude = list(include), list(exclude)
+        for name in {*include, *exclude} & {DEPRECATED_CATEGORY}:
+            logging.getLogger(_ROOT).warning("The logging category `%s` is deprecated and does nothing", name)
         on = set().union(*(_categories(name, "-debug") for name in include))
         off = set().union(*(_categories(name, "-debugexclude") for name in exclude))
         self._active = (self._active | on) - off
@@ -321,7 +327,7 @@ def _logger_categories() -> list[tuple[str, str]]:
 def _categories(name: str, option: str) -> set[str]:
     if name in _ALL:
         return set(CATEGORIES)
-    if name == "libevent":
+    if name == DEPRECATED_CATEGORY:
         return set()
     if name not in CATEGORIES:
         raise ConfigError(f"Unsupported logging category {option}={name}.")

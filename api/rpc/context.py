@@ -76,6 +76,7 @@ class NodeContext:
     log: CategoryLog | None = None
     warnings: list[str] = field(default_factory=list)
     scan: ScanState = field(default_factory=lambda: ScanState())
+    filter_scan: ScanState = field(default_factory=lambda: ScanState())
 
     def warnings_json(self) -> list[str] | str:
         """Return the warnings as answers show them: a list, or the last one with -deprecatedrpc=warnings."""
@@ -162,7 +163,7 @@ class ReaderContext:
 
 
 class ScanState:
-    """The one `scantxoutset` that may run at a time on this node, whichever API process runs it.
+    """The one `scantxoutset`, or `scanblocks`, that may run at a time on this node, whichever API process runs it.
 
     Lives in the node, so that status and abort find it from any process. Thread-safe.
     """
@@ -174,6 +175,7 @@ class ScanState:
         self._lock = threading.Lock()
         self._last_word: float | None = None
         self._progress = 0
+        self._height = 0
         self._abort = False
 
     def _running(self) -> bool:
@@ -187,10 +189,10 @@ class ScanState:
             self._last_word, self._progress, self._abort = time.monotonic(), 0, False
             return True
 
-    def report(self, progress: int) -> bool:
-        """Note the percentage done; True if the scan is to be given up."""
+    def report(self, progress: int, height: int = 0) -> bool:
+        """Note the percentage done and the height reached; True if the scan is to be given up."""
         with self._lock:
-            self._last_word, self._progress = time.monotonic(), progress
+            self._last_word, self._progress, self._height = time.monotonic(), progress, height
             return self._abort
 
     def end(self) -> None:
@@ -202,6 +204,12 @@ class ScanState:
         """Return the percentage done, None if no scan runs."""
         with self._lock:
             return self._progress if self._running() else None
+
+    @property
+    def height(self) -> int:
+        """The height that the scan has reached, for one of blocks."""
+        with self._lock:
+            return self._height
 
     def abort(self) -> bool:
         """Ask a running scan to give up; False if none runs."""

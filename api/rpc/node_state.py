@@ -12,7 +12,7 @@ from clarion.api.rpc.registry import NODE, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.chain.manager import ChainManager
 from clarion.node.errors import RpcError
-from clarion.node.log import CATEGORIES
+from clarion.node.log import CATEGORIES, DEPRECATED_CATEGORY
 from clarion.node.primitives.ids import hash_to_hex
 
 MAX_MOCK_TIME = 2**32 - 1
@@ -179,7 +179,7 @@ def logging_categories(ctx: NodeContext, include: list[Any] | None, exclude: lis
     """Return every category with whether it is logged. Raises RpcError -8 for an unknown one."""
     on, off = [parse_str(name) for name in include or ()], [parse_str(name) for name in exclude or ()]
     for name in (*on, *off):
-        if name not in (*CATEGORIES, "", "1", "all"):
+        if name not in (*CATEGORIES, DEPRECATED_CATEGORY, "", "1", "all"):
             raise RpcError(RpcCode.INVALID_PARAMETER, f"unknown logging category {name}")
     if ctx.log is None:
         return {}

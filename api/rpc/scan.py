@@ -20,6 +20,20 @@ from clarion.node.storage.coin_store import CoinSnapshot
 
 _T = ResultType
 REPORT_EVERY = 8192
+SCAN_OBJECTS = (
+    Arg("descriptor", ArgType.STR, "An output descriptor"),
+    Arg(
+        "",
+        ArgType.OBJ,
+        "A descriptor with a range",
+        inner=(
+            Arg("desc", ArgType.STR, "An output descriptor", required=True),
+            Arg("range", ArgType.RANGE, "Indexes to derive, the end or [begin,end]", default=1000),
+        ),
+    ),
+)
+"""What a list of things to look for may hold."""
+
 _EXAMPLE = "raw(76a91411b366edfc0a8b66feebae5c2e25a7b6a5d1cf3188ac)#fm24fxxy"
 
 
@@ -61,18 +75,7 @@ def scan_state(ctx: NodeContext, action: str, progress: int = 0) -> Any:
             "scanobjects",
             ArgType.ARR,
             'What to look for; required for "start". Each is a descriptor or an object:',
-            inner=(
-                Arg("descriptor", ArgType.STR, "An output descriptor"),
-                Arg(
-                    "",
-                    ArgType.OBJ,
-                    "A descriptor with a range",
-                    inner=(
-                        Arg("desc", ArgType.STR, "An output descriptor", required=True),
-                        Arg("range", ArgType.RANGE, "Indexes to derive, the end or [begin,end]", default=1000),
-                    ),
-                ),
-            ),
+            inner=SCAN_OBJECTS,
             oneline="[scanobjects,...]",
         ),
     ],

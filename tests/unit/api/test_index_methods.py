@@ -146,3 +146,65 @@ def test_without_the_indexes(tmp_path_factory: pytest.TempPathFactory) -> None:
         "Mempool lacks a relevant spend, and txospenderindex is unavailable.",
     )
     stack.close()
+
+
+def test_scan_finds_the_blocks_of_a_script(spent: Spent) -> None:
+    everything = spent.stack.result("scanblocks", "start", [f"raw({ANYONE.hex()})"])
+    assert (everything["from_height"], everything["to_height"], everything["completed"]) == (0, 103, True)
+    assert len(everything["relevant_blocks"]) == 103
+    few = spent.stack.result("scanblocks", "start", ["raw(51)"], 100, 103, "basic", {"filter_false_positives": True})
+    assert few == {"from_height": 100, "to_height": 103, "relevant_blocks": [spent.block], "completed": True}
+
+
+def test_scan_leaves_out_what_only_seems_to_match(spent: Spent) -> None:
+    genesis = spent.stack.result("getblockhash", 0)
+    collision = "raw(001400000000000000000000000000000000000cadcb)"
+    assert spent.stack.result("scanblocks", "start", [collision], 0, 0)["relevant_blocks"] == [genesis]
+    options = {"filter_false_positives": True}
+    answer = spent.stack.result("scanblocks", "start", [collision], 0, 0, "basic", options)
+    assert answer["relevant_blocks"] == []
+
+
+@pytest.mark.parametrize(
+    ("params", "code", "message"),
+    [
+        (["start", ["raw(51)"], 104], -1, "Invalid start_height"),
+        (["start", ["raw(51)"], 10, 9], -1, "Invalid stop_height"),
+        (["start", ["raw(51)"], 10, 104], -1, "Invalid stop_height"),
+        (["start", ["raw(51)"], 0, 10, "extended"], -5, "Unknown filtertype"),
+        (["jump"], -8, "Invalid action 'jump'"),
+    ],
+)
+def test_refused_scans(spent: Spent, params: list[object], code: int, message: str) -> None:
+    assert spent.stack.error("scanblocks", *params) == (code, message)
+    assert spent.stack.result("scanblocks", "status") is None
+    assert spent.stack.result("scanblocks", "abort") is False
+
+
+def test_one_scan_at_a_time(spent: Spent) -> None:
+    scan = spent.stack.context.filter_scan
+    assert scan.begin()
+    scan.report(40, 41)
+    assert spent.stack.result("scanblocks", "status") == {"progress": 40, "current_height": 41}
+    code, message = spent.stack.error("scanblocks", "start", ["raw(51)"])
+    assert (code, message) == (-8, 'Scan already in progress, use action "abort" or "status"')
+    assert spent.stack.result("scanblocks", "abort") is True
+    scan.end()
+
+
+def test_activity_of_a_descriptor(spent: Spent) -> None:
+    activity = spent.stack.result("getdescriptoractivity", [spent.block], [f"raw({ANYONE.hex()})"], False)["activity"]
+    spend, receive = activity
+    assert (spend["type"], spend["prevout_txid"], spend["height"]) == ("spend", spent.coinbase, 103)
+    assert (receive["type"], receive["txid"], receive["vout"]) == ("receive", spent.tx.txid[::-1].hex(), 0)
+    assert (spend["amount"], receive["amount"]) == (50, Decimal("49.8"))
+    assert receive["output_spk"]["hex"] == ANYONE.hex()
+
+
+def test_activity_in_the_mempool(spent: Spent) -> None:
+    child = Transaction(2, [TxIn(make_outpoint(spent.tx.txid, 0), witness=(b"\x51",))], [TxOut(49_70000000, ANYONE)])
+    spent.stack.call("sendrawtransaction", child.raw.hex(), 0)
+    spend, receive = spent.stack.result("getdescriptoractivity", [], [f"raw({ANYONE.hex()})"])["activity"]
+    assert (spend["spend_txid"], receive["txid"]) == (child.txid[::-1].hex(),) * 2
+    assert "blockhash" not in spend
+    assert spent.stack.error("getdescriptoractivity", ["ab" * 32], []) == (-5, "Block not found")
