@@ -24,9 +24,9 @@ ENTRY_POINT_GROUP = PROJECT
 BUNDLED = {
     "zmq": "clarion.plugins.bundled.zmq",
     "txindex": "clarion.plugins.bundled.txindex",
-    "coinstatsindex": "clarion.plugins.bundled.coinstatsindex",
     "txospenderindex": "clarion.plugins.bundled.txospenderindex",
     "blockfilterindex": "clarion.plugins.bundled.blockfilterindex",
+    "coinstatsindex": "clarion.plugins.bundled.coinstatsindex",
 }
 """Plugins that come with the node, by name."""
 

@@ -93,7 +93,7 @@ class Indexes:
 
     def prune_limits(self) -> dict[str, int]:
         """Return, by index, the last height that may be pruned. One that has failed can go on after a restart."""
-        return {name: max(1, state.height - PRUNE_BUFFER - 1) for name, state in self.states().items()}
+        return {name: max(1, runner.common_height - PRUNE_BUFFER - 1) for name, runner in self._runners.items()}
 
     def make_durable(self) -> None:
         """Return once what the indexes hold outlives a power cut. Raises StorageError."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from clarion.node.chain.active_chain import ChainView
 from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.indexes.index import Index, IndexBatch, IndexedBlock
 from clarion.node.chain.indexes.recent import RecentDeltas
@@ -106,6 +107,15 @@ class IndexRunner:
             return IndexState(self._synced and not self._failed, height)
 
     @property
+    def common_height(self) -> int:
+        """Height of the last block that the index and the chain share, -1 for an empty index."""
+        entry = self.entry
+        if entry is None:
+            return -1
+        with self._manager.state.lock:
+            return ChainView(self._manager.tip).find_fork(entry).height
+
+    @property
     def entry(self) -> BlockIndexEntry | None:
         """The last block that is indexed and committed."""
         with self._changed:
@@ -199,6 +209,7 @@ class IndexRunner:
             return following
         assert entry is not None
         self.index.disconnect(self._load(entry), batch)
+        logger.debug("%s prune lock moved back to %d", self.index.name, entry.height - 1)
         return entry.prev
 
     def _load(self, entry: BlockIndexEntry) -> IndexedBlock:

@@ -162,6 +162,20 @@ def test_pruning_waits_for_an_index(node: ChainNode, caplog: pytest.LogCaptureFi
     indexes.stop()
 
 
+def test_pruning_waits_for_what_an_index_must_take_back(node: ChainNode) -> None:
+    chain = make_chain(genesis(), 20)
+    with running(node, Heights()) as indexes:
+        node.submit(*chain)
+        wait_for_tip(node, indexes)
+        assert indexes.prune_limits() == {"heights": 9}
+    indexes = open_indexes(node, [Heights()])
+    node.submit(*make_chain(chain[14], 6, extra_nonce=5))
+    # It stands at height 20 of a branch that was left at 15.
+    assert indexes.states()["heights"].height == 20
+    assert indexes.prune_limits() == {"heights": 4}
+    indexes.stop()
+
+
 def test_an_index_that_needs_pruned_blocks_does_not_start(node: ChainNode) -> None:
     node.submit(*CHAIN)
     indexes = open_indexes(node, [Heights()])
