@@ -39,6 +39,8 @@ def assert_facts(folder: Path) -> None:
         assert node.rpc("getbestblockhash") == GENERATED_TIP
         coins = node.rpc("gettxoutsetinfo", "hash_serialized_3")
         assert {key: coins[key] for key in GENERATED_COINS} == GENERATED_COINS
+        muhash = "ee77d79afa2cc4ba42d5f362914383d097731228fda305ed532a8a37cfbd6d99"
+        assert node.rpc("gettxoutsetinfo", "muhash")["muhash"] == muhash
 
 
 @pytest.mark.slow

@@ -42,6 +42,11 @@ def test_import_ends_at_the_known_tip(imported: Node) -> None:
     assert imported.rpc("getblockchaininfo")["chainwork"].lstrip("0") == "10001000100"
 
 
+def test_muhash_of_the_known_coins(imported: Node) -> None:
+    muhash = "60e29020ee287387a5b311fa9d665e232d41fb14f6243342cf1bdd967cc82117"
+    assert imported.rpc("gettxoutsetinfo", "muhash")["muhash"] == muhash
+
+
 def test_rest_serves_the_bytes_of_the_file(imported: Node, blk_file: Path) -> None:
     for raw in split_blocks(blk_file):
         assert imported.rest(f"block/{block_hash(raw)}.bin") == (200, raw)

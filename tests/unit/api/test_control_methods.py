@@ -99,6 +99,11 @@ def test_logging_switches_categories(own_stack: ApiStack) -> None:
     own_stack.result("logging", [], ["all"])
 
 
+def test_logging_takes_a_category_of_the_past(own_stack: ApiStack, caplog: pytest.LogCaptureFixture) -> None:
+    assert own_stack.result("logging", ["libevent"]) == own_stack.result("logging")
+    assert "The logging category `libevent` is deprecated" in caplog.text
+
+
 def test_echo(stack: ApiStack) -> None:
     assert stack.result("echo", 1, None, {"a": [2]}) == [1, None, {"a": [2]}]
     assert stack.result("echojson", arg1=1) == [None, 1]

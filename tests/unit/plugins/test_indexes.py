@@ -54,3 +54,15 @@ def test_filter_types(tmp_path: Path) -> None:
         assert load_config([f"-datadir={tmp_path}", *options]).block_filter_types == ()
     with pytest.raises(ConfigError, match=r"Unknown -blockfilterindex value advanced\."):
         load_config([f"-datadir={tmp_path}", "-blockfilterindex=advanced"])
+
+
+def test_filters_for_peers_need_the_index(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"Cannot set -peerblockfilters without -blockfilterindex\."):
+        load_config([f"-datadir={tmp_path}", "-peerblockfilters"])
+    config = load_config([f"-datadir={tmp_path}", "-peerblockfilters", "-blockfilterindex"])
+    assert config.net.peer_block_filters
+
+
+def test_all_bundled_indexes_in_the_reference_s_order(tmp_path: Path) -> None:
+    options = ["-coinstatsindex", "-blockfilterindex", "-txospenderindex", "-txindex"]
+    assert names(tmp_path, *options) == ["txindex", "txospenderindex", "basic block filter index", "coinstatsindex"]
