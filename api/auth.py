@@ -20,6 +20,11 @@ COOKIE_USER = "__cookie__"
 
 _PERMISSIONS = {"owner": 0o600, "group": 0o640, "all": 0o644}
 
+
+class CredentialError(ConfigError):
+    """Who may call can't be settled. The reference tells the details in its log only."""
+
+
 Credential = tuple[str, str, str]
 """User, salt and HMAC-SHA256 of the password in hex, keyed with the salt."""
 
@@ -30,10 +35,10 @@ def write_cookie(path: Path, perms: str | None = None) -> tuple[str, str]:
     """Write a cookie with a fresh password to `path` and return (user, password).
 
     `perms` is the value of -rpccookieperms: owner (also where None), group or all. The file appears whole, with its
-    permissions set. Raises ConfigError for other words and if the file can't be written.
+    permissions set. Raises CredentialError for other words and if the file can't be written.
     """
     if perms is not None and perms not in _PERMISSIONS:
-        raise ConfigError(f"Invalid -rpccookieperms={perms}; must be one of 'owner', 'group', or 'all'.")
+        raise CredentialError(f"Invalid -rpccookieperms={perms}; must be one of 'owner', 'group', or 'all'.")
     password = secrets.token_hex(32)
     temporary = path.with_name(path.name + ".tmp")
     try:
@@ -44,7 +49,7 @@ def write_cookie(path: Path, perms: str | None = None) -> tuple[str, str]:
             file.write(f"{COOKIE_USER}:{password}")
         os.replace(temporary, path)
     except OSError as error:
-        raise ConfigError(f"Unable to open cookie authentication file {temporary} for writing: {error}") from error
+        raise CredentialError(f"Unable to open cookie authentication file {temporary} for writing: {error}") from error
     return COOKIE_USER, password
 
 
@@ -65,11 +70,11 @@ def salted(user: str, password: str) -> Credential:
 
 
 def parse_rpcauth(value: str) -> Credential:
-    """Return the credential that `user:salt$hash` names. Raises ConfigError."""
+    """Return the credential that `user:salt$hash` names. Raises CredentialError."""
     user, colon, rest = value.partition(":")
     salt, dollar, digest = rest.partition("$")
     if not colon or not dollar or ":" in rest or "$" in digest:
-        raise ConfigError("Invalid -rpcauth argument.")
+        raise CredentialError("Invalid -rpcauth argument.")
     return user, salt, digest
 
 

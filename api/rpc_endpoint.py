@@ -46,7 +46,8 @@ class RpcEndpoint:
             return
         body = await read_body(receive, self._settings.max_body_bytes)
         if body is None:
-            await send_answer(send, 413)
+            # The rest of the body is of no use to anybody.
+            await send_answer(send, 413, extra=[(b"connection", b"close")])
             return
         execute = partial(self._executor.execute, left=partial(wait_for_leave, receive))
         reply = await jsonrpc.answer(body, user, self._settings.whitelist, execute)

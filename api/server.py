@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import uvicorn
 
 from clarion.api.application import create_app
+from clarion.api.http_protocol import HttpProtocol
 from clarion.api.listen import BACKLOG
 from clarion.api.rpc.context import NodeLink, ReaderContext
 from clarion.api.settings import ApiSettings
@@ -52,7 +53,7 @@ class ApiServer:
 
         config = uvicorn.Config(
             create_app(ReaderContext(settings, link, open_reader)),
-            http="httptools",
+            http=HttpProtocol,
             loop="uvloop",
             lifespan="on",
             ws="websockets-sansio",

@@ -27,11 +27,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         # Until the node handles it, Ctrl-C ends the program as it ends any other: without a traceback.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from clarion.node.errors import ClarionError
+    from clarion.node.errors import ClarionError, RebuildNeeded
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(arguments)
+    except RebuildNeeded as error:
+        print(error, file=sys.stderr, flush=True)
+        return EXIT_FAILURE
     except ClarionError as error:
         print_error(str(error))
         return EXIT_FAILURE

@@ -2,6 +2,7 @@
 
     ClarionError
     ├── ConfigError            an option, a file or the machine is not as it must be: one line, status 1
+    │   └── RebuildNeeded      the stored chain can't be used without a rebuild
     ├── DecodeError            bytes or text that are not what they claim to be
     │   └── EndOfData          the bytes end too early
     ├── InvalidData            data that breaks a rule; `reject_reason` and `debug` as the reference words them
@@ -25,6 +26,10 @@ class ClarionError(Exception):
 
 class ConfigError(ClarionError):
     """An option, a configuration file or the machine's state does not allow the node to start."""
+
+
+class RebuildNeeded(ConfigError):
+    """The stored chain can't be used as it is. Shown without `Error: `: the reference's text is a question there."""
 
 
 class DecodeError(ClarionError):

@@ -3,9 +3,10 @@
 Owns: the order in which they start and stop. Never: requests.
 """
 
+import logging
 from contextlib import ExitStack
 
-from clarion.api.auth import delete_cookie, write_cookie
+from clarion.api.auth import CredentialError, delete_cookie, write_cookie
 from clarion.api.idle_worker import IdleWorkers
 from clarion.api.listen import bind_sockets
 from clarion.api.node_link import DirectLink
@@ -14,7 +15,10 @@ from clarion.api.settings import ApiSettings
 from clarion.api.workers import ApiWorkers
 from clarion.node.config import Config
 from clarion.node.control import ControlServer, control_path
+from clarion.node.errors import ConfigError
 from clarion.node.params.chain_params import ChainParams
+
+logger = logging.getLogger(__name__)
 
 
 def start_api(
@@ -33,9 +37,12 @@ def start_api(
     sockets = bind_sockets(config.rpc_bind, config.rpc_port, config.rpc_allow_ip)
     try:
         settings = ApiSettings.from_config(config, params, _write_cookie(config, stack), indexes)
-    except BaseException:
+    except BaseException as error:
         for each in sockets:
             each.close()
+        if isinstance(error, CredentialError):
+            logger.error("%s", error)
+            raise ConfigError("Unable to start HTTP server. See debug log for details.") from None
         raise
     if config.api_workers == 0:
         # Imported here: the web framework is the workers' where there are any.

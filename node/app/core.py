@@ -19,7 +19,7 @@ from clarion.node.chain.service import ChainService
 from clarion.node.chain.state import ChainOptions
 from clarion.node.chain.verify import Verifier, check_at_start
 from clarion.node.config import Config, params_of
-from clarion.node.errors import ConfigError
+from clarion.node.errors import RebuildNeeded
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import NULL_HASH
 from clarion.node.storage.database import Rebuild
@@ -152,7 +152,7 @@ class NodeCore:
     def _check_pruning(self) -> None:
         prune = self.config.prune_mib
         if has_pruned(self.storage.stores) and not prune:
-            raise ConfigError(
+            raise RebuildNeeded(
                 "You need to rebuild the database using -reindex to go back to unpruned mode.  This will redownload the "
                 f"entire blockchain.\n{REBUILD_ADVICE}"
             )
@@ -182,7 +182,7 @@ class NodeCore:
             full=config.get("checkblocks") is not None or config.get("checklevel") is not None,
         )
         if reason is not None:
-            raise ConfigError(f"{reason}.\n{REBUILD_ADVICE}")
+            raise RebuildNeeded(f"{reason}.\n{REBUILD_ADVICE}")
 
     def stop(self) -> None:
         """Finish the work at hand, commit, tell what is durable, close everything."""

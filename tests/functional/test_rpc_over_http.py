@@ -196,3 +196,35 @@ def test_options_of_authentication(tmp_path: Path) -> None:
         assert node.request("POST", "/", b'{"method":"getblockcount"}', header)[0] == 200
         assert node.request("POST", "/", b'{"method":"uptime"}', header)[0] == 403
         assert node.rpc("uptime") >= 0
+
+
+def head_of(size: int) -> bytes:
+    """Return a GET of an unknown path whose request line and headers are `size` bytes long."""
+    start, end = b"GET /", b" HTTP/1.1\r\nHost: x\r\n\r\n"
+    return start + b"x" * (size - len(start) - len(end)) + end
+
+
+@pytest.mark.parametrize(("size", "status"), [(8_000, b"404"), (9_000, b"400")])
+def test_size_of_a_request_s_head_is_limited(node: Node, size: int, status: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", node.rpc_port), timeout=10) as connection:
+        connection.sendall(head_of(size))
+        assert connection.recv(1000).split(b" ")[1] == status
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /x HTTP/1.1\r\nHost: x\r\n"], ids=["nothing", "half-a-head"])
+def test_client_that_never_completes_a_request_is_left(tmp_path: Path, sent: bytes) -> None:
+    with Node(tmp_path, "-apiworkers=0", "-rpcservertimeout=1", *ALL_IN_ONE) as node:
+        with socket.create_connection(("127.0.0.1", node.rpc_port), timeout=10) as connection:
+            connection.sendall(sent)
+            assert connection.recv(100) == b""
+        with socket.create_connection(("127.0.0.1", node.rpc_port), timeout=10) as connection:
+            connection.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b" 404 " in connection.recv(1000)
+
+
+@pytest.mark.parametrize("option", ["-rpcauth=nonsense", "-rpccookieperms=everybody"])
+def test_credentials_that_can_not_be_read_stop_the_node(tmp_path: Path, option: str) -> None:
+    node = Node(tmp_path, *ALL_IN_ONE, option)
+    assert node.spawn().wait(60) == 1
+    assert node.read_output().splitlines()[-1] == ("Error: Unable to start HTTP server. See debug log for details.")
+    assert option[1:8] in node.debug_log()
