@@ -145,6 +145,11 @@ class Config:
     pid_file: Path | None
     daemon: bool
     daemon_wait: bool
+    alert_notify: str
+    """Command with `%s` for a warning's text; "" for none, as with those that follow."""
+    block_notify: str
+    startup_notify: str
+    shutdown_notify: tuple[str, ...]
 
     @property
     def prune_target_bytes(self) -> int:
@@ -301,6 +306,10 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         pid_file=read.path("pid", "clarion.pid", chain_dir),
         daemon=daemon,
         daemon_wait=read.flag("daemonwait", False),
+        alert_notify=read.text("alertnotify"),
+        block_notify=read.text("blocknotify"),
+        startup_notify=read.text("startupnotify"),
+        shutdown_notify=read.texts("shutdownnotify"),
     )
 
 

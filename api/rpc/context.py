@@ -74,15 +74,16 @@ class NodeContext:
     stopping: Callable[[], bool] = lambda: False
     """Whether the node is shutting down: long work gives up."""
     log: CategoryLog | None = None
-    warnings: list[str] = field(default_factory=list)
+    warnings: Callable[[], list[str]] = list
+    """Returns the texts that the operator should know."""
     scan: ScanState = field(default_factory=lambda: ScanState())
     filter_scan: ScanState = field(default_factory=lambda: ScanState())
 
     def warnings_json(self) -> list[str] | str:
         """Return the warnings as answers show them: a list, or the last one with -deprecatedrpc=warnings."""
         if "warnings" in self.config.deprecated_rpc:
-            return self.warnings[-1] if self.warnings else ""
-        return list(self.warnings)
+            return ["", *self.warnings()][-1]
+        return self.warnings()
 
 
 class NodeLink(Protocol):

@@ -19,10 +19,12 @@ from clarion.api.idle_worker import IdleWorkers
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.node_methods import NodeMethods
 from clarion.node.app.api import start_api
+from clarion.node.app.commands import alert_command, block_command, run_commands, start_command
 from clarion.node.app.core import NodeCore
 from clarion.node.app.mempool import save_fee_estimates
 from clarion.node.app.network import make_network, start_network
 from clarion.node.app.storage import lock_data_directory
+from clarion.node.chain.chain_warnings import ChainWarnings
 from clarion.node.chain.loader import BlockLoader
 from clarion.node.chain.reindex import Reindexer
 from clarion.node.config import Config
@@ -86,15 +88,17 @@ class Node:
                 )
             network = make_network(self._config, core)
             start_network(network, self._scheduler, stack, self._say)
-            self._become_ready(core, network)
+            self._become_ready(core, network, self._watch_chain(core))
             self._say("Done loading")
             self._on_ready()
+            start_command(self._config.startup_notify)
             stack.callback(self._load_in_background(core).join)
             # Comes first: requests that wait for a block are answered before their threads and connections end.
             stack.callback(core.manager.tip_watch.stop)
             stack.callback(core.manager.journal.log_watch.stop)
             stack.callback(core.indexes.interrupt)
             self._stop.wait()
+            run_commands(self._config.shutdown_notify)
             logger.info("Shutdown: In progress...")
             self._stop.set()
         logger.info("Shutdown: done")
@@ -102,7 +106,26 @@ class Node:
             raise ConfigError(f"A fatal internal error occurred, see debug.log for details: {self._fatal}")
         return 0
 
-    def _become_ready(self, core: NodeCore, network: NetService) -> None:
+    def _watch_chain(self, core: NodeCore) -> ChainWarnings:
+        """Run the operator's commands for warnings and new tips from now on."""
+        state, config = core.manager.state, self._config
+        warnings = ChainWarnings(state, lambda text: start_command(alert_command(config.alert_notify, text)))
+
+        def tell_tip() -> None:
+            if not state.initial_download:
+                start_command(block_command(config.block_notify, state.active.tip.hash))
+
+        def watch() -> None:
+            state.on_invalid_chain = warnings.look_for_invalid_chain
+            core.manager.tip_watch.subscribe(warnings.tip_moved)
+            if config.block_notify:
+                core.manager.tip_watch.subscribe(tell_tip)
+            warnings.look_for_invalid_chain()
+
+        core.chain.submit(watch).result()
+        return warnings
+
+    def _become_ready(self, core: NodeCore, network: NetService, warnings: ChainWarnings) -> None:
         miner = Miner(core.chain, core.mempool.pool, core.clock, self._config.mining, self._stop.is_set)
         self._methods.attach(
             NodeContext(
@@ -126,6 +149,7 @@ class Node:
                 blocks_dir=self._config.blocks_dir,
                 log=self._log.filter,
                 indexes=core.indexes,
+                warnings=warnings.messages,
             )
         )
 

@@ -172,3 +172,4 @@ class Acceptance:
         logger.info("InvalidChainFound: invalid block=%s height=%d", hash_to_hex(entry.hash), entry.height)
         tip = state.active.tip
         logger.info("InvalidChainFound: current best=%s height=%d", hash_to_hex(tip.hash), tip.height)
+        state.on_invalid_chain()

@@ -80,6 +80,9 @@ class ChainState:
     on_settled: Callable[[BlockDelta], None] = lambda delta: None
     """Called on the chain thread for every block that is connected for good, before its commit."""
 
+    on_invalid_chain: Callable[[], None] = lambda: None
+    """Called on the chain thread, under the chain lock, when a block was found invalid."""
+
     def __post_init__(self) -> None:
         self.active = ActiveChain(self.index)
 

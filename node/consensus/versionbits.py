@@ -10,7 +10,7 @@ from enum import Enum
 
 from clarion.node.consensus.position import ChainPosition
 from clarion.node.params.chain_params import ChainParams, Deployment
-from clarion.node.params.model import ALWAYS_ACTIVE, NEVER_ACTIVE, NO_TIMEOUT
+from clarion.node.params.model import ALWAYS_ACTIVE, NEVER_ACTIVE
 from clarion.node.primitives.ids import BlockHash
 
 TOP_BITS = 0x20000000
@@ -67,7 +67,7 @@ def signals(version: int, mask: int) -> bool:
     return version & TOP_MASK == TOP_BITS and version & mask != 0
 
 
-def _last_of_period(position: ChainPosition | None, period: int) -> ChainPosition | None:
+def last_of_period(position: ChainPosition | None, period: int) -> ChainPosition | None:
     """Return the block before the period that the child of `position` is in, None in the first period."""
     if position is None:
         return None
@@ -101,7 +101,7 @@ class VersionBits:
         state = self.state(prev, name)
         if state is ThresholdState.DEFINED:
             return 0
-        before = _last_of_period(prev, deployment.period)
+        before = last_of_period(prev, deployment.period)
         assert before is not None, "the first period is always DEFINED"
         earlier = before.ancestor(before.height - deployment.period)
         while earlier is not None and self.state(earlier, name) is state:
@@ -149,30 +149,6 @@ class VersionBits:
                 version |= deployment.mask
         return version
 
-    def unknown_activations(self, position: ChainPosition) -> list[tuple[int, bool]]:
-        """Return (bit, active) of each bit that miners locked in or activated and that we don't signal for."""
-        found = []
-        period, threshold = 2016, 1815
-        if self._params.is_test_chain:
-            period = self._params.difficulty_interval
-            threshold = period * 3 // 4
-        for bit in range(NUM_BITS):
-            deployment = Deployment(bit, 0, NO_TIMEOUT, 0, period, threshold)
-            state = self._state(position, bit, deployment, self._unknown_condition(deployment.mask))
-            if state in (ThresholdState.ACTIVE, ThresholdState.LOCKED_IN):
-                found.append((bit, state is ThresholdState.ACTIVE))
-        return found
-
-    def _unknown_condition(self, mask: int) -> Condition:
-        lowest = self._params.min_bip9_warning_height
-
-        def unexpected(block: ChainPosition) -> bool:
-            return (
-                block.height >= lowest and signals(block.version, mask) and self.block_version(block.prev) & mask == 0
-            )
-
-        return unexpected
-
     def _state(
         self, prev: ChainPosition | None, key: object, deployment: Deployment, condition: Condition
     ) -> ThresholdState:
@@ -181,7 +157,7 @@ class VersionBits:
         if deployment.start_time == NEVER_ACTIVE:
             return ThresholdState.FAILED
         states = self._states
-        before = _last_of_period(prev, deployment.period)
+        before = last_of_period(prev, deployment.period)
         unknown: list[ChainPosition] = []
         state = ThresholdState.DEFINED
         while before is not None:

@@ -12,12 +12,12 @@ _LATER = Effect.LATER
 GENERAL = [
     Option("help", _FLAG, _OPT, "Show this text (also -h, -?)"),
     Option("version", _FLAG, _OPT, "Show the version"),
-    Option("alertnotify", _TEXT, _OPT, "Run <cmd> on an alert; %s is the message", argument="=<cmd>", effect=_LATER),
+    Option("alertnotify", _TEXT, _OPT, "Run <cmd> on an alert; %s is the message", argument="=<cmd>"),
     Option(
         "allowignoredconf", _FLAG, _OPT, "Only warn about a bitcoin.conf in the data directory that is not used", "0"
     ),
     Option("assumevalid", _HEX, _OPT, "Skip script checks of this block's ancestors (0: check all)", argument="=<hex>"),
-    Option("blocknotify", _TEXT, _OPT, "Run <cmd> on a new tip; %s is its hash", argument="=<cmd>", effect=_LATER),
+    Option("blocknotify", _TEXT, _OPT, "Run <cmd> on a new tip; %s is its hash", argument="=<cmd>"),
     Option("blocksdir", _PATH, _OPT, "Folder that holds blocks/", "data directory", argument="=<dir>"),
     Option("blocksxor", _FLAG, _OPT, "Obfuscate new block files with a random key", "1", effect=_LATER),
     Option("coinstatsindex", _FLAG, _OPT, "Keep statistics of the coins at every height", "0"),
@@ -37,8 +37,8 @@ GENERAL = [
     Option("prune", _NUM, _OPT, "Delete old block files beyond <n> MiB; 1: by hand only", "0", argument="=<n>"),
     Option("reindex", _FLAG, _OPT, "Build index and chainstate again from the block files", "0"),
     Option("reindex-chainstate", _FLAG, _OPT, "Build the chainstate again", "0"),
-    Option("shutdownnotify", _TEXT, _OPT, "Run <cmd> before stopping", argument="=<cmd>", multiple=True, effect=_LATER),
-    Option("startupnotify", _TEXT, _OPT, "Run <cmd> once started", argument="=<cmd>", effect=_LATER),
+    Option("shutdownnotify", _TEXT, _OPT, "Run <cmd> before stopping", argument="=<cmd>", multiple=True),
+    Option("startupnotify", _TEXT, _OPT, "Run <cmd> once started", argument="=<cmd>"),
     Option("txindex", _FLAG, _OPT, "Index all transactions by txid", "0"),
     Option("txospenderindex", _FLAG, _OPT, "Index which input spends an output", "0"),
     Option("blockfilterindex", _TEXT, _OPT, "Index of compact filters", "0", "=<type>", multiple=True),

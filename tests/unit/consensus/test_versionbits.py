@@ -2,6 +2,7 @@
 
 import pytest
 
+from clarion.node.consensus.unknown_rules import UnknownRules
 from clarion.node.consensus.versionbits import SignalStatistics, ThresholdState, VersionBits, signals
 from clarion.node.params.chain_params import ChainParams, VersionBitsOptions, select_params
 from helpers.positions import Position, chain
@@ -128,10 +129,19 @@ def test_what_counts_as_a_signal(version: int, expected: bool) -> None:
 
 def test_unknown_rules_are_noticed() -> None:
     last = chain(PERIOD, period(None), version=0x20000000 | 1 << 5)
-    bits = VersionBits(params(start=-2))
-    assert bits.unknown_activations(last) == [(5, False)]
-    assert bits.unknown_activations(period(last)) == [(5, True)]
+    rules = UnknownRules(params(start=-2))
+    assert rules.activations(last) == [(5, False)]
+    assert rules.activations(period(last)) == [(5, True)]
+    assert rules.activations(period(period(last))) == [(5, True)]
 
 
 def test_known_rules_are_no_surprise() -> None:
-    assert VersionBits(params()).unknown_activations(period(period(None), PERIOD)) == []
+    assert UnknownRules(params()).activations(period(period(None), PERIOD)) == []
+
+
+def test_unknown_rules_need_a_majority_behind_the_first_period() -> None:
+    signal = 0x20000000 | 1 << 5
+    in_first_period = chain(PERIOD, None, version=signal)
+    assert UnknownRules(params(start=-2)).activations(in_first_period) == []
+    too_few = chain(PERIOD * 3 // 4 - 1, period(None), version=signal)
+    assert UnknownRules(params(start=-2)).activations(chain(PERIOD // 4 + 1, too_few)) == []
