@@ -63,7 +63,9 @@ compat: $(READY)
 	$(BIN)/python tools/compat.py $(ARGS)
 
 # Measures and writes what it found: some minutes, with FULL=1 half an hour. Only the full run is kept in the docs.
+# The node's modules are compiled first, as an installation has them: else each of its processes does it at each start.
 bench: $(READY)
+	$(BIN)/python -m compileall -q node api notifiers plugins
 	PYTHONPATH=tests $(BIN)/python -m bench $(if $(FULL),--full --out docs/benchmarks.md,--out build/benchmarks.md) $(ARGS)
 
 # Both archives, one built from the other; they must hold the same files.

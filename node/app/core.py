@@ -48,6 +48,7 @@ def chain_options(config: Config, params: ChainParams) -> ChainOptions:
         assume_valid=None if assume_valid == NULL_HASH else assume_valid,
         max_tip_age=config.max_tip_age,
         cache_bytes=config.dbcache,
+        stop_at_height=config.stop_at_height,
     )
 
 
@@ -60,13 +61,18 @@ class NodeCore:
         lock: DirectoryLock,
         on_fatal: Callable[[BaseException], None],
         interrupted: Callable[[], bool] = lambda: False,
+        request_stop: Callable[[], None] = lambda: None,
     ) -> None:
-        """Open everything that may refuse: plugins and storage. Takes `lock` over. Raises ConfigError, PluginError."""
+        """Open everything that may refuse: plugins and storage. Takes `lock` over. Raises ConfigError, PluginError.
+
+        `request_stop` is called when the chain has reached the height of -stopatheight.
+        """
         self.config = config
         self.params = params_of(config)
         self.clock = Clock(config.mock_time)
         self._on_fatal = on_fatal
         self._interrupted = interrupted
+        self._request_stop = request_stop
         self._cleanup = ExitStack()
         try:
             self.events: EventsRunner = make_events_runner(config)
@@ -117,6 +123,7 @@ class NodeCore:
             lambda timeout_s: self.events.sync(self.last_seq, timeout_s),
             self.indexes,
         )
+        self.manager.state.on_halt = self._request_stop
         self.manager.journal.on_commit = self._on_commit
         self.manager.journal.on_early = self.events.offer
         self.chain = ChainService(self.manager, self._on_fatal)

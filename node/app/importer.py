@@ -43,7 +43,7 @@ def run_import(config: Config, sources: Sequence[Path]) -> int:
         signal.signal(number, on_signal)
     lock = lock_data_directory(config)
     with Log(config):
-        core = NodeCore(config, lock, on_fatal=lambda error: stop.set(), interrupted=stop.is_set)
+        core = NodeCore(config, lock, on_fatal=lambda error: stop.set(), interrupted=stop.is_set, request_stop=stop.set)
         try:
             core.start()
             if config.zmq_notifiers:

@@ -71,7 +71,7 @@ class Node:
         # As the reference: a new log file for a tool that moved the old one away.
         signal.signal(signal.SIGHUP, lambda number, frame: self._log.handler.reopen())
         with ExitStack() as stack:
-            core = NodeCore(self._config, self._lock, self._on_fatal, self._stop.is_set)
+            core = NodeCore(self._config, self._lock, self._on_fatal, self._stop.is_set, self.request_stop)
             stack.callback(core.stop)
             log_start(self._config, __version__)
             if core.params.signet_challenge is not None:

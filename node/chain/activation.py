@@ -47,7 +47,7 @@ class Activation:
         initial download the last blocks may still be unsettled on return. Raises StorageError if data that the node
         stored is missing.
         """
-        while True:
+        while not self._state.halted:
             try:
                 if self._advance(block, outcome):
                     return
@@ -119,12 +119,17 @@ class Activation:
         if not moved:
             return True
         fork = state.active.find_fork(start) if start is not None else None
+        halt = False
         if fork is not state.active.tip:
             self._journal.tip_changed(fork)
-        if not state.initial_download or (self._journal.due and not self.commit_settled()):
+            halt = 0 < state.options.stop_at_height <= state.active.height
+        if halt or not state.initial_download or (self._journal.due and not self.commit_settled()):
             if not self._settled():
                 raise _TakenBack
             self._journal.commit()
+        if halt:
+            state.halted = True
+            state.on_halt()
         return state.active.tip is best
 
     def find_most_work_chain(self) -> BlockIndexEntry | None:

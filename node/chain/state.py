@@ -45,6 +45,8 @@ class ChainOptions:
     """In initial download, commits and flushes are put off for at most this long."""
     cache_bytes: int = 450 << 20
     """Unflushed coins above this many bytes are flushed at once (`-dbcache`)."""
+    stop_at_height: int = 0
+    """No block is connected once a block at this height or above has become the tip (`-stopatheight`); 0: no limit."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,10 @@ class ChainState:
     last_precious_work: int = 0
     on_refused: Callable[[BlockHash, BlockInvalid], None] = lambda block_hash, invalid: None
     """Called on the chain thread for a block that failed its full check, whenever it was handed in."""
+    halted: bool = False
+    """Whether the height at which to stop was reached in this run."""
+    on_halt: Callable[[], None] = lambda: None
+    """Called once on the chain thread when that happens: the tip is durable then."""
 
     on_settled: Callable[[BlockDelta], None] = lambda delta: None
     """Called on the chain thread for every block that is connected for good, before its commit."""

@@ -115,7 +115,15 @@ TESTING = [
     Option("mocktime", _NUM, _DEBUG, "Replace the clock by this Unix time", "0", "=<n>", debug_only=True),
     Option("printpriority", _FLAG, _DEBUG, "Log fee rates of mined transactions", "0", debug_only=True),
     Option("stopafterblockimport", _FLAG, _DEBUG, "Stop once blocks are loaded", "0", debug_only=True),
-    Option("stopatheight", _NUM, _DEBUG, "Stop at this height", "0", debug_only=True, effect=_LATER),
+    Option(
+        "stopatheight",
+        _NUM,
+        _DEBUG,
+        "Stop once a block at this height or above becomes the tip",
+        "0",
+        "=<height>",
+        debug_only=True,
+    ),
     Option(
         "test", _TEXT, _DEBUG, "Switches for tests: addrman, bip94", "", "=<option>", multiple=True, debug_only=True
     ),

@@ -1,8 +1,10 @@
 """How the node ends, and what it says where it can't start: one clear line, status 1."""
 
+import contextlib
 import os
 import signal
 import time
+from http.client import HTTPException
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,19 @@ def test_stop_keeps_the_chain(tmp_path: Path) -> None:
     assert node.stop() == 0
     node.start()
     assert node.rpc("getbestblockhash") == hashes[-1]
+    assert node.stop() == 0
+
+
+def test_the_height_to_stop_at(tmp_path: Path) -> None:
+    node = Node(tmp_path, "-par=1", "-stopatheight=3")
+    node.start()
+    node.rpc("generatetodescriptor", 2, "raw(51)")
+    with contextlib.suppress(HTTPException, OSError):
+        node.rpc("generatetodescriptor", 1, "raw(51)")
+    assert node.wait() == 0
+    node = Node(tmp_path, "-par=1")
+    node.start()
+    assert node.rpc("getblockcount") == 3
     assert node.stop() == 0
 
 
