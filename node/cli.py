@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXIT_OK = 0
 EXIT_FAILURE = 1
-COMMANDS = ("import", "db")
+COMMANDS = ("import", "db", "events")
 DB_USAGE = "clarion db needs one of: check, dump FILE, restore FILE"
 
 
@@ -69,7 +69,7 @@ def _run(arguments: list[str]) -> int:
     if "help" in given or "help-debug" in given:
         print(help_text(start.table, __version__, debug="help-debug" in given), end="")
         return EXIT_OK
-    commands = {"import": _import, "db": _db}
+    commands = {"import": _import, "db": _db, "events": _events}
     return commands.get(command, _node)(arguments, extra)
 
 
@@ -138,6 +138,13 @@ def _db(arguments: list[str], extra: "list[Option]") -> int:
     from clarion.node.app import run_db
 
     return run_db(config, action[0], files)
+
+
+def _events(arguments: list[str], extra: "list[Option]") -> int:
+    config, words = _command_config(arguments, extra)
+    from clarion.node.app.events import run_events
+
+    return run_events(config, words)
 
 
 def _paths(words: "list[str]") -> "list[Path]":

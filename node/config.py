@@ -126,6 +126,8 @@ class Config:
     deprecated_rpc: tuple[str, ...]
     api_workers: int
     events_process: bool
+    event_retention_days: int
+    """How long rows of the mempool stay in the event log; 0: for good."""
     zmq_notifiers: tuple[ZmqAddress, ...]
     """In the order in which the reference creates its notifiers."""
     plugins: tuple[str, ...]
@@ -289,6 +291,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         deprecated_rpc=read.texts("deprecatedrpc"),
         api_workers=read.number("apiworkers", max(1, core_count() // 2), 0, MAX_PROCESSES),
         events_process=read.flag("eventsprocess", True),
+        event_retention_days=read.number("eventretention", 14, 0),
         zmq_notifiers=_zmq_notifiers(read),
         plugins=read.texts("plugin"),
         disabled_plugins=read.texts("disableplugin"),

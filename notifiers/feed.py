@@ -4,6 +4,7 @@ Owns: the window of rows and blocks that lanes share. Never: delivery; anything 
 """
 
 import threading
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from typing import Protocol
@@ -76,10 +77,11 @@ class Feed:
         with self._lock:
             window = self._window
             if window and window[0].row.seq <= after_seq + 1 <= window[-1].row.seq:
-                start = after_seq + 1 - window[0].row.seq
+                # Retention leaves gaps between the numbers of old rows.
+                start = bisect_right(window, after_seq, key=lambda event: event.row.seq)
                 return [window[at] for at in range(start, min(start + limit, len(window)))]
             events = [FeedEvent(row, self) for row in self._source.read(after_seq, limit)]
-            if events and window and events[0].row.seq != window[-1].row.seq + 1:
+            if events and window and after_seq != window[-1].row.seq:
                 if events[0].row.seq <= window[-1].row.seq:
                     return events  # a lane that is behind must not push out what the others are about to read
                 window.clear()

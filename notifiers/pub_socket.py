@@ -36,12 +36,11 @@ class PubSocket:
         self.socket = context.socket(zmq.PUB)
         self.socket.set(zmq.SNDHWM, address.hwm)
         self.socket.set(zmq.TCP_KEEPALIVE, 1)
-        self.socket.set(zmq.IPV6, int(_is_ipv6(address.address)))
         self.socket.set(zmq.SNDTIMEO, PATIENCE_MS)
         self.socket.set(zmq.XPUB_NODROP, 1)
         self._send = self.socket.send
         try:
-            self._bind(address, bind_wait_s)
+            bind_socket(self.socket, f"-zmq{address.type}", address.address, bind_wait_s)
         except ConfigError:
             self.close()
             raise
@@ -77,19 +76,20 @@ class PubSocket:
         self._is_patient = patient
         self.socket.set(zmq.XPUB_NODROP, int(patient))
 
-    def _bind(self, address: ZmqAddress, wait_s: float) -> None:
-        deadline = time.monotonic() + wait_s
-        while True:
-            try:
-                self.socket.bind(address.address)
-            except zmq.ZMQError as error:
-                if error.errno == zmq.EADDRINUSE and time.monotonic() < deadline:
-                    time.sleep(_BIND_RETRY_S)
-                    continue
-                raise ConfigError(
-                    f"-zmq{address.type}={address.address}: can't bind: {zmq.strerror(error.errno or 0)}"
-                ) from None
-            return
+
+def bind_socket(socket: "zmq.Socket[bytes]", option: str, address: str, wait_s: float) -> None:
+    """Bind, after `wait_s` seconds if the address is in use. Raises ConfigError naming the option and the reason."""
+    socket.set(zmq.IPV6, int(_is_ipv6(address)))
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            socket.bind(address)
+        except zmq.ZMQError as error:
+            if error.errno == zmq.EADDRINUSE and time.monotonic() < deadline:
+                time.sleep(_BIND_RETRY_S)
+                continue
+            raise ConfigError(f"{option}={address}: can't bind: {zmq.strerror(error.errno or 0)}") from None
+        return
 
 
 def _is_ipv6(address: str) -> bool:

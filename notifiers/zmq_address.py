@@ -13,6 +13,9 @@ DEFAULT_HWM = 1000
 TOPICS = ("hashblock", "hashtx", "rawblock", "rawtx", "sequence")
 """Bitcoin Core's topics in the order in which it tells one event to several notifiers."""
 
+EVENT_TOPIC = "event"
+"""The topic of the event stream, which is not Core's."""
+
 _MAX_PORT = 0xFFFF
 
 
@@ -25,7 +28,7 @@ class ZmqAddress:
     hwm: int = DEFAULT_HWM
 
     def __post_init__(self) -> None:
-        if self.topic not in TOPICS:
+        if self.topic not in (*TOPICS, EVENT_TOPIC):
             raise ConfigError(f"no such ZMQ topic: {self.topic!r}; there are {', '.join(TOPICS)}")
         if self.address.startswith("unix:"):
             object.__setattr__(self, "address", "ipc://" + self.address.removeprefix("unix:"))

@@ -15,6 +15,7 @@ from clarion.node.events.row import EventKind, EventRow, read_tip_body
 from clarion.node.primitives.ids import BlockHash
 from clarion.notifiers.notifier import LoggedEvent
 from clarion.notifiers.pub_socket import PubSocket
+from clarion.notifiers.topic_marks import Counters, TopicMarks
 from clarion.notifiers.zmq_address import TOPICS, ZmqAddress
 
 _log = logging.getLogger(__name__)
@@ -56,8 +57,14 @@ class CoreTopics:
     awaited = True
     early = True
 
-    def __init__(self, addresses: Sequence[ZmqAddress], *, bind_wait_s: float = 5.0) -> None:
-        """`bind_wait_s`: how long `open` waits for an address that a node that has just been killed still holds."""
+    def __init__(
+        self, addresses: Sequence[ZmqAddress], *, bind_wait_s: float = 5.0, marks: TopicMarks | None = None
+    ) -> None:
+        """`bind_wait_s`: how long `open` waits for an address that a node that has just been killed still holds.
+
+        `marks` are told where in the log each message came from, for those who missed some.
+        """
+        self._marks = marks
         self._addresses = sorted(addresses, key=lambda address: TOPICS.index(address.topic))
         self._bind_wait_s = bind_wait_s
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
@@ -94,6 +101,8 @@ class CoreTopics:
     def tell(self, event: LoggedEvent) -> None:
         """Publish one row. Raises StorageError, before anything is sent, if the block that it needs is unreadable."""
         kind = event.row.kind
+        if self._marks is not None and self._marks.is_due(event.row.seq):
+            self._marks.note(event.row.seq, self._counters())
         if kind is EventKind.BLOCK_CONNECTED:
             self._tell_block(event, b"C")
         elif kind is EventKind.BLOCK_DISCONNECTED:
@@ -104,6 +113,9 @@ class CoreTopics:
             self._tell_added(event.row)
         elif kind is EventKind.TX_REMOVED:
             self._tell_removed(event.row)
+
+    def _counters(self) -> Counters:
+        return {(topic, each.address.address): each.counter for topic in TOPICS for each in self._publishers[topic]}
 
     def _tell_added(self, row: EventRow) -> None:
         assert row.txid is not None
@@ -146,3 +158,22 @@ class CoreTopics:
 
 def _option(address: ZmqAddress) -> tuple[str, str]:
     return address.type, address.address
+
+
+class _Recorder(Publisher):
+    """Keeps messages instead of sending them."""
+
+    def __init__(self, bodies: list[bytes]) -> None:
+        self._bodies = bodies
+
+    def publish(self, body: bytes) -> None:
+        self._bodies.append(body)
+
+
+def topic_bodies(event: LoggedEvent, topic: str) -> list[bytes]:
+    """Return the bodies of the messages that one topic tells of a row, in order. Raises StorageError."""
+    bodies: list[bytes] = []
+    topics = CoreTopics([])
+    topics._publishers[topic] = [_Recorder(bodies)]
+    topics.tell(event)
+    return bodies

@@ -21,6 +21,7 @@ from clarion.api.rpc.node_methods import NodeMethods
 from clarion.node.app.api import start_api
 from clarion.node.app.commands import alert_command, block_command, run_commands, start_command
 from clarion.node.app.core import NodeCore
+from clarion.node.app.event_retention import keep_event_log_short
 from clarion.node.app.mempool import save_fee_estimates
 from clarion.node.app.network import make_network, start_network
 from clarion.node.app.storage import lock_data_directory
@@ -86,6 +87,7 @@ class Node:
                 self._scheduler.every(
                     FEE_FLUSH_INTERVAL_S, partial(save_fee_estimates, self._config, core.fee_estimator)
                 )
+            keep_event_log_short(self._config, core.storage.database, self._scheduler, self._stop)
             network = make_network(self._config, core)
             start_network(network, self._scheduler, stack, self._say)
             self._become_ready(core, network, self._watch_chain(core))

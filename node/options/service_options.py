@@ -62,6 +62,9 @@ ZMQ_OPTIONS = [
         Option(f"zmqpub{topic}", _TEXT, _ZMQ, f"Publish {topic} on <address>", "", "=<address>", multiple=True)
         for topic in ZMQ_TOPICS
     ),
+    Option("zmqpubevent", _TEXT, _ZMQ, "Publish the event stream on <address>", "", "=<address>", multiple=True),
+    Option("zmqpubeventhwm", _NUM, _ZMQ, "High-water mark of event", "1000", "=<n>"),
+    Option("zmqreplay", _TEXT, _ZMQ, "Replay events and lost messages on <address>", "", "=<address>", multiple=True),
     *(Option(f"zmqpub{topic}hwm", _NUM, _ZMQ, f"High-water mark of {topic}", "1000", "=<n>") for topic in ZMQ_TOPICS),
 ]
 
@@ -77,6 +80,7 @@ CLARION_OPTIONS = [
         "=<url>",
         sensitive=True,
     ),
+    Option("eventretention", _NUM, _OWN, "Days that mempool rows stay in the event log; 0: for good", "14", "=<n>"),
     Option("eventsprocess", _FLAG, _OWN, "Deliver events in a process of their own", "1"),
     Option("parbatch", _NUM, _OWN, "Script checks that a worker claims at a time", "128", "=<n>"),
     Option("plugin", _TEXT, _OWN, "Load this plugin module too", "", "=<module>", multiple=True),

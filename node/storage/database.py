@@ -14,11 +14,12 @@ from clarion.node.storage.claim import WriterClaim
 from clarion.node.storage.coin_store import CoinReader, CoinStore
 from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
 from clarion.node.storage.engine import reader_engine, writer_engine
-from clarion.node.storage.event_log import EventLog
+from clarion.node.storage.event_log import FLOOR_KEY, EventLog
 from clarion.node.storage.faults import Patience
 from clarion.node.storage.index_store import IndexReader, IndexStore, open_index_store
 from clarion.node.storage.location import Backend, Location, locate
 from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, new_id, prepare, read_meta
+from clarion.node.storage.retention import Retention
 from clarion.node.storage.rows import ChainCommit
 from clarion.node.storage.undo_files import UndoFiles
 from clarion.node.storage.writer import Writer
@@ -72,6 +73,7 @@ class Database:
         self.chain = ChainStore(chain, location)
         self.coins = CoinStore(coins, CoinReader(coin_readers, location, patience), location)
         self.events = EventLog(chain_readers, location, self.log_id)
+        self.retention = Retention(chain, location)
 
     def begin_rebuild(self, *, keep_blocks: bool) -> None:
         """Forget the active chain, the event log (a new one begins, with a new id) and, unless kept, the block index.
@@ -80,7 +82,8 @@ class Database:
         """
         log_id = new_id()
         step = Rebuild.WIPE_CHAINSTATE if keep_blocks else Rebuild.WIPE_ALL
-        self.chain.wipe(keep_blocks=keep_blocks, meta={"log_id": log_id, REBUILD_KEY: step.value})
+        meta = {"log_id": log_id, FLOOR_KEY: b"0", REBUILD_KEY: step.value}
+        self.chain.wipe(keep_blocks=keep_blocks, meta=meta)
         self.log_id = self.events.log_id = log_id.decode()
 
     def rebuild_step(self) -> Rebuild:

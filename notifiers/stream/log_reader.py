@@ -68,6 +68,10 @@ class LogReader:
         """Return the number of the log's last row."""
         return self._log.last_seq()
 
+    def rows(self, after_seq: int, limit: int) -> list[EventRow]:
+        """Return at most `limit` rows of the log numbered above `after_seq`, in order."""
+        return self._log.read(after_seq, limit)
+
     def gap(self, cursor: Cursor, wanted: EventFilter) -> int:
         """Return the row up to which events of the mempool behind `cursor` may be gone; 0 if none is missing."""
         if not wanted.types & MEMPOOL_EVENTS:

@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 from helpers.anyone import mine, mine_money, send, spend
 from helpers.event_source import wait_until
-from helpers.node import Node
+from helpers.node import Node, run_program
 
 BLOCKS = "block_connected,block_disconnected"
 
@@ -155,3 +155,14 @@ def test_hundreds_of_idle_subscribers_leave_room_for_calls_and_end_with_the_node
         for each in streams:
             each.thread.join(20)
             assert not each.thread.is_alive()
+
+
+def test_command_prints_the_stream_line_by_line(tmp_path: Path) -> None:
+    with Node(tmp_path, "-par=1") as node:
+        mine(node, 3)
+        options = (f"-datadir={tmp_path}", "-regtest", f"-rpcport={node.rpc_port}")
+        done = run_program("events", "replay", "from=height:2", "types=block_connected", *options)
+        assert [json.loads(line)["height"] for line in done.stdout.splitlines()] == [2, 3]
+        refused = run_program("events", "replay", "from=height:9", *options)
+        assert (refused.returncode, "no-such-height" in refused.stderr) == (1, True)
+        assert "clarion events needs" in run_program("events", "eat", *options).stderr

@@ -1,0 +1,207 @@
+"""For subscribers: iterate over the events of a node for ever, over ZMQ, with nothing lost and nothing twice.
+
+Owns: requests to `-zmqreplay`, connecting again, gaps in the counters of Bitcoin Core's topics. Never: the node's insides:
+this module needs pyzmq and orjson only, and may be copied.
+
+    for event in events("tcp://127.0.0.1:28340", start=load_cursor()):
+        handle(event)                     # a dict, see docs/events.md
+        save_cursor(event["cursor"])      # in the same database transaction as what `handle` wrote
+"""
+
+import itertools
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
+
+import orjson
+import zmq
+import zmq.asyncio
+
+SILENCE_S = 40.0
+"""A server says something every 15 s; who hears nothing for this long connects again."""
+
+NOTICES = frozenset(("alive", "live", "end"))
+"""Messages that say where the stream is, and are not passed on unless asked for."""
+
+_RETRY_CODES = frozenset(("unavailable",))
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
+_names = itertools.count(1)
+
+
+class StreamRefused(Exception):
+    """The server can't serve what was asked for. `code` is one of docs/events.md, `details` help to go on."""
+
+    def __init__(self, code: str, message: str, details: dict[str, Any]) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.details = details
+
+
+class _Session:
+    """One subscriber's state, without a socket."""
+
+    def __init__(self, start: str, follow: bool, notices: bool, fields: dict[str, Any]) -> None:
+        self.cursor = start
+        self.is_over = False
+        self.pause_s = _FIRST_PAUSE_S
+        self._name = b""
+        self._follow = follow
+        self._notices = notices
+        self._fields = fields
+
+    def request(self) -> list[bytes]:
+        """Return the frames that ask for everything behind the cursor. Answers to earlier requests count no more."""
+        self._name = str(next(_names)).encode()
+        return [self._name, orjson.dumps({**self._fields, "from": self.cursor, "follow": self._follow})]
+
+    def receive(self, frames: Sequence[bytes]) -> dict[str, Any] | None:
+        """Return the message to pass on, None for others. Raises StreamRefused, ConnectionError to ask again."""
+        if len(frames) != 3 or frames[0] != self._name:
+            return None
+        message: dict[str, Any] = orjson.loads(frames[2])
+        kind = message["type"]
+        if kind == "error":
+            if message["code"] in _RETRY_CODES:
+                raise ConnectionError(message["message"])
+            raise StreamRefused(message.pop("code"), message.pop("message"), message)
+        self.pause_s = _FIRST_PAUSE_S
+        self.cursor = message["cursor"]
+        self.is_over = kind == "end"
+        return None if kind in NOTICES and not self._notices else message
+
+    def next_pause_s(self) -> float:
+        """Return how long to wait before asking again."""
+        pause, self.pause_s = self.pause_s, min(self.pause_s * 2, _LONGEST_PAUSE_S)
+        return pause
+
+
+def events(
+    address: str, *, start: str = "now", follow: bool = True, notices: bool = False, **fields: Any
+) -> Iterator[dict[str, Any]]:
+    """Yield events behind `start` (`now`, `start`, `height:N`, a cursor) from `-zmqreplay=<address>`, in order.
+
+    `fields` are those of a stream (`types=["tx_confirmed"]`, `addresses=[…]`, `details=["fee"]`). Goes on for ever
+    across restarts of the node, or to the log's present end without `follow`. `notices` yields also what is no event.
+    Raises StreamRefused.
+    """
+    session = _Session(start, follow, notices, fields)
+    context = zmq.Context()
+    try:
+        while not session.is_over:
+            with context.socket(zmq.DEALER) as socket:
+                poller = zmq.Poller()
+                lost = _connect(socket, poller, address)
+                socket.send_multipart(session.request())
+                try:
+                    while not session.is_over and (ready := dict(poller.poll(int(SILENCE_S * 1000)))):
+                        if lost in ready:
+                            break
+                        message = session.receive(socket.recv_multipart())
+                        if message is not None:
+                            yield message
+                except ConnectionError:
+                    time.sleep(session.next_pause_s())
+                finally:
+                    socket.disable_monitor()
+                    lost.close()
+    finally:
+        context.destroy(linger=0)
+
+
+def _connect(socket: Any, poller: Any, address: str) -> Any:
+    """Connect, register with the poller, and return a socket that becomes readable when the connection is lost.
+
+    libzmq connects again by itself, but the server that comes back does not know what it was asked for.
+    """
+    socket.set(zmq.LINGER, 0)
+    lost = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+    socket.connect(address)
+    poller.register(socket, zmq.POLLIN)
+    poller.register(lost, zmq.POLLIN)
+    return lost
+
+
+async def events_async(
+    address: str, *, start: str = "now", follow: bool = True, notices: bool = False, **fields: Any
+) -> AsyncIterator[dict[str, Any]]:
+    """Do the same as `events` in asyncio."""
+    import asyncio
+
+    session = _Session(start, follow, notices, fields)
+    context = zmq.asyncio.Context()
+    try:
+        while not session.is_over:
+            socket = context.socket(zmq.DEALER)
+            poller = zmq.asyncio.Poller()
+            lost = _connect(socket, poller, address)
+            try:
+                await socket.send_multipart(session.request())
+                while not session.is_over and (ready := dict(await poller.poll(int(SILENCE_S * 1000)))):
+                    if lost in ready:
+                        break
+                    message = session.receive(await socket.recv_multipart())
+                    if message is not None:
+                        yield message
+            except ConnectionError:
+                await asyncio.sleep(session.next_pause_s())
+            finally:
+                socket.disable_monitor()
+                lost.close()
+                socket.close()
+    finally:
+        context.destroy(linger=0)
+
+
+def core_messages(
+    address: str, topics: Sequence[str], replay: str, *, silence_s: float = SILENCE_S
+) -> Iterator[tuple[str, bytes, int]]:
+    """Yield (topic, body, counter) of Bitcoin Core's topics at `address`; those that were lost are fetched from `replay`.
+
+    Each topic comes without gaps. A counter that starts again at 0 means that the node was started again: what happened
+    in between is in the event stream alone. Raises StreamRefused `unknown-counter` where messages are gone for good.
+    """
+    expected: dict[str, int] = {}
+    context = zmq.Context()
+    try:
+        socket = context.socket(zmq.SUB)
+        socket.set(zmq.RCVHWM, 0)
+        socket.connect(address)
+        for topic in topics:
+            socket.subscribe(topic)
+        while True:
+            topic_bytes, body, counter_bytes = socket.recv_multipart()
+            topic, counter = topic_bytes.decode(), int.from_bytes(counter_bytes, "little")
+            missing = counter - expected.get(topic, counter)
+            if missing > 0:
+                first = expected[topic]
+                yield from _fetch(context, replay, topic, first, missing, silence_s)
+            expected[topic] = (counter + 1) % 2**32
+            yield topic, body, counter
+    finally:
+        context.destroy(linger=0)
+
+
+def _fetch(
+    context: "zmq.Context[zmq.Socket[bytes]]", replay: str, topic: str, first: int, count: int, silence_s: float
+) -> Iterator[tuple[str, bytes, int]]:
+    """Yield `count` messages from counter `first` on, asking again for those that are not durable yet."""
+    end, pause_s = first + count, _FIRST_PAUSE_S
+    while first < end:
+        name = str(next(_names)).encode()
+        with context.socket(zmq.DEALER) as socket:
+            socket.set(zmq.LINGER, 0)
+            socket.connect(replay)
+            socket.send_multipart([name, orjson.dumps({"topic": topic, "counter": first, "count": end - first})])
+            while socket.poll(int(silence_s * 1000)):
+                frames = socket.recv_multipart()
+                if len(frames) == 4:
+                    first = int.from_bytes(frames[3], "little") + 1
+                    yield frames[1].decode(), frames[2], first - 1
+                    continue
+                if frames[1] == b"error":
+                    refusal = orjson.loads(frames[2])
+                    raise StreamRefused(refusal["code"], refusal["message"], refusal)
+                break
+        if first < end:
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)

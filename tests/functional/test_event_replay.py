@@ -1,0 +1,164 @@
+"""The event stream over ZMQ on a real node, and the client library across kills."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zmq
+
+from clarion.notifiers.client import StreamRefused, core_messages, events, events_async
+from helpers.anyone import mine, mine_money, send, spend
+from helpers.event_source import free_tcp_address, wait_until
+from helpers.node import Node, events_process_of
+from helpers.shared import PROJECT_ROOT
+
+OTHERS = "raw(51)"
+
+
+def _ids(messages: list[dict[str, Any]]) -> list[str]:
+    return [each["id"] for each in messages if "id" in each]
+
+
+class Follower:
+    """Runs the client on a thread of its own."""
+
+    def __init__(self, address: str, **fields: Any) -> None:
+        self.got: list[dict[str, Any]] = []
+        threading.Thread(target=self._run, args=(address, fields), daemon=True).start()
+
+    def _run(self, address: str, fields: dict[str, Any]) -> None:
+        for event in events(address, **fields):
+            self.got.append(event)
+
+
+def test_client_has_the_whole_history_once_across_kills_of_node_and_events_process(tmp_path: Path) -> None:
+    address = free_tcp_address()
+    node = Node(tmp_path, "-par=1", f"-zmqreplay={address}", topics=["hashblock"])
+    with node:
+        follower = Follower(address, start="start")
+        for round_ in range(4):
+            mine(node, 3)
+            if round_ == 1:
+                node.rpc("invalidateblock", node.rpc("getbestblockhash"))
+                node.rpc("generatetodescriptor", 2, OTHERS)
+            tip = node.rpc("getbestblockhash")
+            wait_until(lambda tip=tip: follower.got and follower.got[-1]["hash"] == tip, timeout_s=60)  # type: ignore[misc]
+            assert node.process is not None
+            if round_ == 2:
+                delivery = events_process_of(node)
+                assert delivery is not None
+                os.kill(delivery, signal.SIGKILL)
+                continue
+            os.kill(node.process.pid, signal.SIGKILL)
+            node.process.wait()
+            node.start()
+        everything = list(events(address, start="start", follow=False))
+        wait_until(lambda: len(follower.got) == len(everything), timeout_s=60)
+    assert _ids(follower.got) == _ids(everything)
+    assert len(set(_ids(everything))) == len(everything)
+
+
+def test_published_events_are_those_of_the_replay(tmp_path: Path) -> None:
+    address, replay = free_tcp_address(), free_tcp_address()
+    with Node(tmp_path, "-par=1", f"-zmqpubevent={address}", f"-zmqreplay={replay}", topics=["hashblock"]) as node:
+        with zmq.Context() as context, context.socket(zmq.SUB) as socket:
+            socket.connect(address)
+            socket.subscribe("event")
+            mine(node, 1)
+            wait_until(lambda: mine(node) is not None and bool(socket.poll(500)), timeout_s=30)
+            topic, body, counter = socket.recv_multipart()
+            first = json.loads(body)
+            (money,) = mine_money(node, 1)
+            send(node, spend([money]))
+            node.rpc("syncwithvalidationinterfacequeue")
+            wait_until(lambda: list(events(replay, start=first["cursor"], follow=False))[-1]["type"] == "tx_added")
+            rest = list(events(replay, start=first["cursor"], follow=False))
+            published = [json.loads(socket.recv_multipart()[1]) for _ in rest]
+        assert (topic, len(counter)) == (b"event", 8)
+        assert published == rest
+        assert {each["type"] for each in node.rpc("getzmqnotifications")} == {"pubhashblock"}
+
+
+def test_lost_messages_of_a_core_topic_are_fetched(tmp_path: Path) -> None:
+    replay = free_tcp_address()
+    with Node(tmp_path, "-par=1", f"-zmqreplay={replay}", topics=["rawtx", "sequence"]) as node:
+        mine(node, 5)
+        node.rpc("syncwithvalidationinterfacequeue")
+        with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
+            socket.connect(replay)
+            asked = {"topic": "sequence", "counter": 2, "count": 2}
+            socket.send_multipart([b"a", json.dumps(asked).encode()])
+            got = [socket.recv_multipart() for _ in range(3)]
+        hashes = [bytes.fromhex(node.rpc("getblockhash", height)) for height in (2, 3)]
+        assert [each[2] for each in got[:2]] == [block_hash + b"C" for block_hash in hashes]
+        assert [each[3] for each in got[:2]] == [bytes([2, 0, 0, 0]), bytes([3, 0, 0, 0])]
+        assert got[2][1] == b"end"
+
+
+def test_client_fills_a_gap_in_a_core_topic(tmp_path: Path) -> None:
+    replay, forged = free_tcp_address(), free_tcp_address()
+    with Node(tmp_path, "-par=1", f"-zmqreplay={replay}", topics=["hashtx"]) as node:
+        mine(node, 4)
+        node.rpc("syncwithvalidationinterfacequeue")
+        with zmq.Context() as context, context.socket(zmq.XPUB) as publisher:
+            publisher.bind(forged)
+            got: list[tuple[str, bytes, int]] = []
+            source = core_messages(forged, ["hashtx"], replay)
+            threading.Thread(target=lambda: got.extend(next(source) for _ in range(4)), daemon=True).start()
+            assert publisher.recv() == b"\x01hashtx"
+            # A subscriber that heard message 0 and next 3, as after an overflow.
+            for counter in (0, 3):
+                publisher.send_multipart([b"hashtx", bytes(32), counter.to_bytes(4, "little")])
+            wait_until(lambda: len(got) == 4, timeout_s=30)
+        txids = [bytes.fromhex(node.rpc("getblock", node.rpc("getblockhash", h))["tx"][0]) for h in (1, 2)]
+    assert [counter for _, _, counter in got] == [0, 1, 2, 3]
+    assert [body for _, body, _ in got[1:3]] == txids
+
+
+def test_refusals_have_their_code_in_asyncio_too(tmp_path: Path) -> None:
+    replay = free_tcp_address()
+
+    async def collect(start: str) -> list[dict[str, Any]]:
+        return [event async for event in events_async(replay, start=start, follow=False, types=["block_connected"])]
+
+    with Node(tmp_path, "-par=1", f"-zmqreplay={replay}") as node:
+        mine(node, 2)
+        node.rpc("syncwithvalidationinterfacequeue")
+        assert [each["height"] for each in asyncio.run(collect("height:1"))] == [1, 2]
+        with pytest.raises(StreamRefused, match="no-such-height"):
+            asyncio.run(collect("height:9"))
+        with pytest.raises(StreamRefused, match="bad-cursor"):
+            asyncio.run(collect("yesterday"))
+
+
+def test_exactly_once_example_counts_right_across_its_own_kills(tmp_path: Path) -> None:
+    replay, book = free_tcp_address(), tmp_path / "balances.db"
+    example = PROJECT_ROOT / "examples" / "exactly_once.py"
+    with Node(tmp_path / "node", "-par=1", f"-zmqreplay={replay}") as node:
+        address = node.rpc("decodescript", "00" + "14" + "11" * 20)["address"]
+        command = [sys.executable, str(example), replay, str(book), address]
+        for height in (2, 5):
+            node.rpc("generatetoaddress", 3, address)
+            if height == 2:
+                node.rpc("invalidateblock", node.rpc("getbestblockhash"))
+                node.rpc("generatetodescriptor", 1, OTHERS)
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+                wait_until(lambda height=height: _balance(book) == height * 50 * 10**8, timeout_s=60)  # type: ignore[misc]
+                process.kill()
+
+
+def _balance(book: Path) -> int:
+    try:
+        with contextlib.closing(sqlite3.connect(book)) as database:
+            return int(database.execute("SELECT COALESCE(SUM(sat), 0) FROM balances").fetchone()[0])
+    except sqlite3.OperationalError:
+        return -1  # not made yet, or being written
