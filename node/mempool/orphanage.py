@@ -25,7 +25,7 @@ from clarion.node.primitives.transaction import Transaction
 RESERVED_WEIGHT_PER_PEER = 404_000
 MAX_LATENCY_SCORE = 3000
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("clarion.txpackages")
 
 PeerId = int
 

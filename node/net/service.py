@@ -153,9 +153,14 @@ class NetService:
         manager.state.on_refused = lambda block_hash, invalid: self.soon(
             self.sync.download.block_failed, block_hash, invalid
         )
+        manager.tip_watch.subscribe(lambda: self.soon(self._tip_changed))
         updates = self.context.mempool.updates
         updates.on_connected = self._block_connected
         updates.on_disconnected = lambda: self.soon(self.relay.block_disconnected)
+
+    def _tip_changed(self) -> None:
+        if not self.context.chain.manager.initial_download:
+            self.relay.download.tip_changed()
 
     def _block_connected(self, block: Block) -> None:
         """Hear of a new block on the chain thread. What matters to relay does not while we catch up."""

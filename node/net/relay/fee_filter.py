@@ -5,6 +5,7 @@ Source: Bitcoin Core's net_processing.cpp (MaybeSendFeefilter) and FeeFilterRoun
 """
 
 import random
+import time
 from bisect import bisect_left
 
 from clarion.node.consensus.constants import MAX_MONEY
@@ -22,6 +23,8 @@ MEAN_INTERVAL_US = 10 * MINUTE_US
 MAX_CHANGE_DELAY_US = 5 * MINUTE_US
 _MAX_FEERATE_SAT = 1e7
 _SPACING = 1.1
+_READ_INTERVAL_S = 0.05
+"""Of real time: half the time between two ticks."""
 _RANDOM = random.SystemRandom()
 
 
@@ -53,7 +56,7 @@ class FeeFilterSender:
         self._rounder = FeeFilterRounder(self._pool.options.incremental_relay_feerate)
         self._highest = self._rounder.round(MAX_MONEY)
         self._current_sat = 0
-        self._read_us = -1
+        self._read_at = -_READ_INTERVAL_S
 
     def send(self, peer: Peer, now_us: int) -> None:
         """Tell a peer if it is time: now and then, and soon after a great change."""
@@ -67,7 +70,7 @@ class FeeFilterSender:
         state = peer.state(RelayState)
         syncing = self._context.chain.manager.initial_download
         # What peers announce in initial sync is not looked at; when that is over, they hear at once.
-        current = MAX_MONEY if syncing else self._read(now_us)
+        current = MAX_MONEY if syncing else self._read()
         if not syncing and state.min_feerate_sent_sat == self._highest:
             state.next_feefilter_us = 0
         if now_us > state.next_feefilter_us:
@@ -82,12 +85,13 @@ class FeeFilterSender:
             peer.send(FeeFilter(rounded))
             state.min_feerate_sent_sat = rounded
 
-    def _read(self, now_us: int) -> int:
-        """Return the pool's minimum fee rate, read once for all peers of a tick if nobody holds the pool."""
-        if now_us != self._read_us and self._pool.lock.acquire(blocking=False):
+    def _read(self) -> int:
+        """Return the pool's minimum fee rate, read now and then for all peers, when nobody holds the pool."""
+        now = time.monotonic()
+        if now - self._read_at >= _READ_INTERVAL_S and self._pool.lock.acquire(blocking=False):
             try:
                 self._current_sat = self._pool.min_fee().sat_per_kvb
-                self._read_us = now_us
+                self._read_at = now
             finally:
                 self._pool.lock.release()
         return self._current_sat

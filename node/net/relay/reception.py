@@ -90,7 +90,7 @@ class TransactionReception:
             if package is not None:
                 await self._try_package(package)
             return
-        result = await self._offer(tx)
+        result = await self._offer_new(tx)
         if result.valid:
             self._note_valid(peer.id, tx, result)
             peer.last_transaction = self._context.clock.now()
@@ -114,6 +114,21 @@ class TransactionReception:
             self._announcements.announce(tx.txid, tx.wtxid)
 
     # --- the mempool ------------------------------------------------------------------------------------------------
+
+    async def _offer_new(self, tx: Transaction) -> AcceptResult:
+        """Offer a transaction, and again if parents may have come by another way while the verdict was under way.
+
+        As an orphan it would wait in vain for those.
+        """
+        before = self._ground()
+        result = await self._offer(tx)
+        if _is_orphan(result) and self._ground() != before:
+            result = await self._offer(tx)
+        return result
+
+    def _ground(self) -> tuple[object, int]:
+        """Return what verdicts stand on: the tip, and the state of the pool."""
+        return self._context.chain.manager.tip, self._mempool.pool.generation
 
     async def _offer(self, tx: Transaction) -> AcceptResult:
         return await self._off_the_loop(lambda: self._mempool.accept(tx))
@@ -192,7 +207,10 @@ class TransactionReception:
         while True:
             await self._work.wait()
             self._work.clear()
-            await self.reconsider_all()
+            try:
+                await self.reconsider_all()
+            except Exception:
+                logger.exception("Orphans could not be looked at again")
 
     async def reconsider_all(self) -> None:
         """Look at all orphans whose parent came, one of each peer at a time."""
@@ -214,7 +232,7 @@ class TransactionReception:
             if result.valid:
                 package_logger.debug("   accepted orphan tx %s (wtxid=%s)", hash_to_hex(tx.txid), hash_to_hex(tx.wtxid))
                 self._note_valid(peer, tx, result)
-            elif result.error is not None and result.error.rejection is not TxRejection.TX_MISSING_INPUTS:
+            elif result.error is not None and not _is_orphan(result):
                 package_logger.debug(
                     "   invalid orphan tx %s (wtxid=%s) from peer=%d. %s",
                     hash_to_hex(tx.txid),
@@ -223,6 +241,10 @@ class TransactionReception:
                     result.error,
                 )
                 self._note_invalid(peer, tx, result.error, first_time=False)
+
+
+def _is_orphan(result: AcceptResult) -> bool:
+    return result.error is not None and result.error.rejection is TxRejection.TX_MISSING_INPUTS
 
 
 _DIFFERENT_WITNESS = TxRejected(TxRejection.TX_UNKNOWN, "")

@@ -71,7 +71,6 @@ class TransactionRelay:
         """Take note of a new block."""
         self.serving.note_block(block)
         self.download.block_connected(block)
-        self.download.tip_changed()
 
     def block_disconnected(self) -> None:
         """Take note of a block that is not in the chain any more."""
