@@ -1,5 +1,6 @@
 """Fixtures of the whole suite: vectors that may be absent, and counts shown at the end of a run."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +14,11 @@ from helpers.counts import RecordCount, count_lines, make_recorder
 
 
 def pytest_configure() -> None:
-    """Make the processes that tests start hear Ctrl-C, also where the tests run in a shell's background."""
+    """Prepare what tests start: no node takes the network's own port, all hear Ctrl-C.
+
+    The latter also where the tests run in a shell's background.
+    """
+    os.environ.setdefault("CLARION_LISTEN", "0")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
