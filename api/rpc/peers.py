@@ -101,8 +101,8 @@ def peer_json(ctx: NodeContext, peer: Peer) -> dict[str, Any]:
         "lastrecv": peer.last_receive,
         "last_transaction": peer.last_transaction,
         "last_block": peer.last_block,
-        "bytessent": sum(peer.bytes_sent.values()),
-        "bytesrecv": sum(peer.bytes_received.values()),
+        "bytessent": peer.total_sent,
+        "bytesrecv": peer.total_received,
         "conntime": peer.connected_us // SECOND_US,
         "timeoffset": peer.time_offset,
     }

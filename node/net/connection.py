@@ -76,6 +76,7 @@ class Connection:
     async def _receive(self, data: bytes) -> None:
         peer = self._peer
         peer.last_receive = self._clock.now()
+        peer.total_received += len(data)
         self._traffic.add_received(len(data))
         peer.transport.receive(data)
         self._flush()
@@ -94,10 +95,13 @@ class Connection:
         pending = self._peer.transport.pending()
         if pending:
             self._write(pending)
+            for command, size in self._peer.transport.delayed():
+                self._peer.bytes_sent[command] += size
 
     def _write(self, data: bytes) -> None:
         if data and not self._writer.is_closing():
             self._peer.last_send = self._clock.now()
+            self._peer.total_sent += len(data)
             self._traffic.add_sent(len(data))
             self._writer.write(data)
 

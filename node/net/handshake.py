@@ -15,7 +15,7 @@ from clarion.node.net.context import NetContext
 from clarion.node.net.messages.handshake import Ping, Pong, SendCmpct, Version
 from clarion.node.net.messages.message import SendAddrV2, Verack, WtxidRelay
 from clarion.node.net.peer import ConnectionType, Peer
-from clarion.node.net.peer_manager import PeerManager, sanitize
+from clarion.node.net.peer_manager import PeerManager
 from clarion.node.net.permissions import Permission
 from clarion.node.net.protocol import (
     BIP0031_VERSION,
@@ -27,6 +27,7 @@ from clarion.node.net.protocol import (
     ServiceFlags,
 )
 from clarion.node.net.reader import Reader
+from clarion.node.net.text import sanitize
 from clarion.node.net.time_offsets import TimeOffsets
 
 PING_INTERVAL_US = 2 * MINUTE_US

@@ -92,6 +92,9 @@ class Peer:
         self.last_block = 0
         self.bytes_sent: Counter[str] = Counter()
         self.bytes_received: Counter[str] = Counter()
+        """By message; the totals hold a handshake of the transport too."""
+        self.total_sent = 0
+        self.total_received = 0
 
         self.leaving = False
         """Nothing more is read from it or sent to it."""

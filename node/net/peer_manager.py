@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from clarion.node.errors import DecodeError, EndOfData
 from clarion.node.net.peer import Peer
 from clarion.node.net.permissions import Permission
+from clarion.node.net.text import sanitize
 from clarion.node.net.transport.transport import Received
 
 Handler = Callable[[Peer, bytes], Awaitable[None]]
@@ -146,11 +147,3 @@ class PeerManager:
             if peer.leaving:
                 return
             hook(peer, now_us)
-
-
-_SANE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;-_/:?@()")
-
-
-def sanitize(text: str) -> str:
-    """Return a peer's text without what could upset a log or an answer."""
-    return "".join([char for char in text if char in _SANE])

@@ -31,9 +31,10 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
     max_connections = read.number("maxconnections", 125)
     if max_connections < 0:
         raise ConfigError("-maxconnections must be greater or equal than zero")
+    peer_timeout_s = read.number("peertimeout", 60)
+    if peer_timeout_s <= 0:
+        raise ConfigError("peertimeout must be a positive integer.")
     _check_ports(read)
-    binds, onion_binds = _binds(read)
-    whitelist = _whitelist(read)
     asked_to_listen = bool(read.texts("bind") or read.texts("whitebind"))
     alone = connect is not None or max_connections <= 0
     listen = read.flag("listen", asked_to_listen or not (alone or _has_proxy(read)))
@@ -41,13 +42,14 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
         raise ConfigError("Cannot set -bind or -whitebind together with -listen=0")
     if not listen and read.flag("listenonion", False):
         raise ConfigError("Cannot set -listen=0 together with -listenonion=1")
+    binds, onion_binds = _binds(read)
     port: Value | None = read.settings.get("port")
     return NetOptions(
         listen=listen,
         port=None if port is None else check_port("port", read.text("port")),
         binds=binds,
         onion_binds=onion_binds,
-        whitelist=whitelist,
+        whitelist=_whitelist(read),
         connect=connect,
         add_node=read.texts("addnode"),
         max_connections=max_connections,
@@ -56,7 +58,7 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
         network_active=read.flag("networkactive", True),
         v2_transport=read.flag("v2transport", True),
         timeout_ms=read.number("timeout", 5_000) if read.number("timeout", 5_000) > 0 else 5_000,
-        peer_timeout_s=read.number("peertimeout", 60, 1),
+        peer_timeout_s=peer_timeout_s,
         extra_transactions=max(0, read.number("blockreconstructionextratxn", 100)),
         blocks_only=read.flag("blocksonly", False),
         max_send_buffer=1_000 * read.number("maxsendbuffer", 1_000),

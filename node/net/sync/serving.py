@@ -15,7 +15,7 @@ from clarion.node.net.messages.blocks import BlockMessage, GetBlocks, GetHeaders
 from clarion.node.net.messages.inventory import Inv, InvMessage
 from clarion.node.net.peer import Peer
 from clarion.node.net.permissions import Permission
-from clarion.node.net.protocol import MAX_HEADERS_RESULTS, MAX_LOCATOR_SIZE, InvType
+from clarion.node.net.protocol import MAX_HEADERS_RESULTS, MAX_LOCATOR_SIZE, InvType, ServiceFlags
 from clarion.node.net.sync.recent_blocks import RecentBlocks
 from clarion.node.net.sync.state import SyncState
 from clarion.node.primitives.block import Block
@@ -24,6 +24,10 @@ from clarion.node.storage import block_status
 
 MAX_GETBLOCKS = 500
 MAX_CMPCTBLOCK_DEPTH = 5
+HISTORICAL_BLOCK_AGE_S = 7 * 24 * 60 * 60
+"""Older blocks than this may be too much for -maxuploadtarget."""
+LIMITED_DEPTH = 288 + 2
+"""A pruned node has this many of the last blocks (BIP159); two more are for those that are on their way."""
 STALE_RELAY_AGE_S = 30 * 24 * 60 * 60
 """Blocks off the active chain are given out for a month: to answer for older ones would give a node away."""
 
@@ -143,6 +147,10 @@ class BlockServing:
         if not self.may_have(entry):
             logger.debug("ignoring request from peer=%d for old block that isn't in the main chain", peer.id)
             return
+        refusal = self._refusal(peer, item, entry)
+        if refusal:
+            peer.disconnect(refusal)
+            return
         if not entry.has_data:
             return
         try:
@@ -154,6 +162,23 @@ class BlockServing:
             return
         self._send(peer, item, entry, raw)
         self._continue(peer, entry)
+
+    def _refusal(self, peer: Peer, item: Inv, entry: BlockIndexEntry) -> str:
+        """Return why a peer that asks for a block is left, empty if it may have it."""
+        manager, context = self._manager, self._context
+        best = manager.state.best_header
+        old = best is not None and best.time - entry.time > HISTORICAL_BLOCK_AGE_S
+        if (
+            (old or item.type == InvType.FILTERED_BLOCK)
+            and not context.traffic.serves_old_blocks
+            and not peer.may(Permission.DOWNLOAD)
+        ):
+            return "historical block serving limit reached"
+        # A peer that was left waiting for a block that we lack would be stuck; and what we lack is nobody's business.
+        limited = not peer.our_services & ServiceFlags.NETWORK
+        if limited and not peer.may(Permission.NO_BAN) and manager.tip.height - entry.height > LIMITED_DEPTH:
+            return "Ignore block request below NODE_NETWORK_LIMITED threshold"
+        return ""
 
     def _send(self, peer: Peer, item: Inv, entry: BlockIndexEntry, raw: bytes) -> None:
         if item.type == InvType.BLOCK:

@@ -51,3 +51,7 @@ class Transport(Protocol):
     def pending(self) -> bytes:
         """Return, once, bytes to be sent that are no message's: a handshake's, and messages that had to wait for it."""
         ...
+
+    def delayed(self) -> list[tuple[str, int]]:
+        """Return, once, the name and the bytes on the wire of each message that was part of `pending`."""
+        ...

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from clarion.node.errors import PeerError
 from clarion.node.net.protocol import MAX_PROTOCOL_MESSAGE_LENGTH
+from clarion.node.net.text import sanitize
 from clarion.node.net.transport.transport import Received
 from clarion.node.primitives.hashes import sha256d
 
@@ -62,11 +63,15 @@ class V1Transport:
         """Return nothing: this transport has no handshake of its own."""
         return b""
 
+    def delayed(self) -> list[tuple[str, int]]:
+        """Return nothing: no message has to wait."""
+        return []
+
     def _check(self, magic: bytes, raw_command: bytes, length: int) -> None:
         if magic != self._magic:
             raise PeerError(f"Header error: Wrong MessageStart {magic.hex()} received, peer={self._peer_id}")
         if length > MAX_PROTOCOL_MESSAGE_LENGTH:
-            name = raw_command.rstrip(b"\0").decode("latin-1")
+            name = sanitize(raw_command.rstrip(b"\0").decode("latin-1"))
             raise PeerError(f"Header error: Size too large ({name}, {length} bytes), peer={self._peer_id}")
 
     def _command(self, raw: bytes, payload: bytes, checksum: bytes) -> str:
@@ -76,7 +81,7 @@ class V1Transport:
         if expected != checksum:
             logger.debug(
                 "Header error: Wrong checksum (%s, %d bytes), expected %s was %s, peer=%d",
-                name.decode("latin-1"),
+                sanitize(name.decode("latin-1")),
                 len(payload),
                 expected.hex(),
                 checksum.hex(),
@@ -86,7 +91,7 @@ class V1Transport:
         if raw[len(name) :].strip(b"\0") or any(not 0x20 <= byte <= 0x7E for byte in name):
             logger.debug(
                 "Header error: Invalid message type (%s, %d bytes), peer=%d",
-                name.decode("latin-1"),
+                sanitize(name.decode("latin-1")),
                 len(payload),
                 self._peer_id,
             )

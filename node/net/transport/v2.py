@@ -6,7 +6,7 @@ Source: BIP324; the log's words are those of Bitcoin Core's src/net.cpp (V2Trans
 
 import logging
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 
 from clarion.node.errors import PeerError
@@ -68,6 +68,7 @@ class V2Transport:
         self._aad = b""
         self._ciphers: PacketCiphers | None = None
         self._waiting: list[tuple[str, bytes]] = []
+        self._delayed: list[tuple[str, int]] = []
         self._pending = bytearray(self._public_key + self._garbage) if initiating else bytearray()
         self._sent = 0
         self._heard = False
@@ -128,8 +129,22 @@ class V2Transport:
         """Return key and garbage, the version packet, and messages that waited, each once."""
         out = bytes(self._pending)
         self._pending.clear()
+        if out and not self._sent and self._state is not _State.V1:
+            logger.debug("start sending v2 handshake to peer=%d", self._peer_id)
         self._sent += len(out)
         return out
+
+    def delayed(self) -> list[tuple[str, int]]:
+        """Return, once, the names of the messages that had to wait and their bytes on the wire."""
+        delayed, self._delayed = self._delayed, []
+        return delayed
+
+    def _send_waiting(self, encode: Callable[[str, bytes], bytes]) -> None:
+        for command, payload in self._waiting:
+            data = encode(command, payload)
+            self._pending += data
+            self._delayed.append((command, len(data)))
+        self._waiting = []
 
     # --- handshake --------------------------------------------------------------------------------------------------
 
@@ -157,9 +172,7 @@ class V2Transport:
             self._state = _State.V1
             self._v1.receive(bytes(self._buffer))
             self._buffer.clear()
-            for command, payload in self._waiting:
-                self._pending += self._v1.encode(command, payload)
-            self._waiting = []
+            self._send_waiting(self._v1.encode)
         return False
 
     def _take_key(self) -> bool:
@@ -175,9 +188,7 @@ class V2Transport:
         self._state = _State.GARBAGE
         # The version packet proves that the garbage was ours.
         self._pending += self._ciphers.send_terminator + self._ciphers.encrypt(b"", self._garbage)
-        for command, payload in self._waiting:
-            self._pending += self._ciphers.encrypt(_encode_name(command) + payload)
-        self._waiting = []
+        self._send_waiting(self.encode)
         return True
 
     def _take_garbage(self) -> bool:
