@@ -14,7 +14,7 @@ from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import RpcError
 from clarion.node.net.bans import range_of
 from clarion.node.net.service import NetService
-from clarion.node.net.subnet import Subnet
+from clarion.node.net.subnet import Subnet, subnet_of
 
 _T = ResultType
 
@@ -46,6 +46,8 @@ def setban(ctx: NodeContext, subnet: str, command: str, bantime: Any, absolute: 
     if banned is None:
         raise RpcError(RpcCode.CLIENT_INVALID_IP_OR_SUBNET, "Error: Invalid IP/Subnet")
     network = ctx.network
+    if "/" not in subnet:
+        banned = subnet_of(network.context.options.local_view(banned.network))
     if command == "add":
         seconds = parse_int(bantime, INT64)
         network.call(_add, network, banned, "/" in subnet, seconds, absolute)

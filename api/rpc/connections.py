@@ -8,12 +8,14 @@ from typing import Any
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.help import method_help
-from clarion.api.rpc.parse import INT64, parse_int
+from clarion.api.rpc.parse import INT64, is_hex, parse_int
 from clarion.api.rpc.registry import NODE, find, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import RpcError
 from clarion.node.net.added_nodes import AddedNode
 from clarion.node.net.peer import ConnectionType
+from clarion.node.net.peer_manager import PeerManager
+from clarion.node.net.transport.v1 import COMMAND_SIZE
 
 _T = ResultType
 
@@ -194,3 +196,36 @@ def addconnection(ctx: NodeContext, address: str, connection_type: str, v2transp
             RpcCode.CLIENT_NODE_CAPACITY_REACHED, "Error: Already at capacity for specified connection type."
         )
     return {"address": address, "connection_type": kind.value}
+
+
+@rpc_method(
+    "sendmsgtopeer",
+    category="hidden",
+    where=NODE,
+    description="Sends a message to a peer (for tests).",
+    args=[
+        Arg("peer_id", ArgType.NUM, "Number of the peer (see getpeerinfo)", required=True),
+        Arg("msg_type", ArgType.STR, f"The message's name, at most {COMMAND_SIZE} characters", required=True),
+        Arg("msg", ArgType.STR_HEX, "The message's contents, without the header", required=True),
+    ],
+    results=Result(_T.OBJ, "", ""),
+    examples=(('0 "addr" "ffffff"', '0, "addr", "ffffff"'),),
+)
+def sendmsgtopeer(ctx: NodeContext, peer_id: Any, msg_type: str, msg: str) -> dict[str, Any]:
+    """Send any message to a peer whose handshake is over. Raises RpcError -8, -1."""
+    number = parse_int(peer_id, INT64)
+    if len(msg_type) > COMMAND_SIZE:
+        raise RpcError(RpcCode.INVALID_PARAMETER, f"Error: msg_type too long, max length is {COMMAND_SIZE}")
+    if msg and not is_hex(msg):
+        raise RpcError(RpcCode.INVALID_PARAMETER, "Error parsing input for msg")
+    if not ctx.network.call(_send, ctx.network.peers, number, msg_type, bytes.fromhex(msg)):
+        raise RpcError(RpcCode.MISC_ERROR, "Error: Could not send message to peer")
+    return {}
+
+
+def _send(peers: PeerManager, peer_id: int, command: str, payload: bytes) -> bool:
+    peer = peers.peers.get(peer_id)
+    if peer is None or not peer.fully_connected or peer.leaving:
+        return False
+    peer.send_raw(command, payload)
+    return True

@@ -7,28 +7,32 @@ import time
 from typing import Any
 
 from clarion.api.render.numbers import amount_json
+from clarion.api.rpc.addresses import NETWORKS
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.registry import NODE, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
+from clarion.node.net.local_addresses import LocalAddresses
+from clarion.node.net.options import NetOptions
 from clarion.node.net.protocol import PROTOCOL_VERSION, service_names
 from clarion.node.net.traffic import TIMEFRAME_S, Traffic
 from clarion.node.net.user_agent import CORE_VERSION
 
-_NETWORKS = ("ipv4", "ipv6", "onion", "i2p", "cjdns")
-_REACHABLE = ("ipv4", "ipv6")
 
-
-def _networks() -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "limited": name not in _REACHABLE,
-            "reachable": name in _REACHABLE,
-            "proxy": "",
-            "proxy_randomize_credentials": False,
-        }
-        for name in _NETWORKS
-    ]
+def _networks(options: NetOptions) -> list[dict[str, Any]]:
+    answer = []
+    for network in NETWORKS:
+        proxy = options.proxies.by_network.get(network)
+        reachable = network in options.reachable
+        answer.append(
+            {
+                "name": network.value,
+                "limited": not reachable,
+                "reachable": reachable,
+                "proxy": "" if proxy is None else str(proxy),
+                "proxy_randomize_credentials": proxy is not None and proxy.isolates,
+            }
+        )
+    return answer
 
 
 _NETWORK_RESULT = Result(
@@ -36,7 +40,7 @@ _NETWORK_RESULT = Result(
     "",
     "",
     (
-        Result(ResultType.STR, "name", f"network ({', '.join(_NETWORKS)})"),
+        Result(ResultType.STR, "name", f"network ({', '.join(network.value for network in NETWORKS)})"),
         Result(ResultType.BOOL, "limited", "whether -onlynet leaves it out"),
         Result(ResultType.BOOL, "reachable", "whether it can be reached"),
         Result(ResultType.STR, "proxy", "proxy as host:port, empty without one"),
@@ -104,12 +108,16 @@ def getnetworkinfo(ctx: NodeContext) -> dict[str, Any]:
         "connections": len(peers),
         "connections_in": inbound,
         "connections_out": len(peers) - inbound,
-        "networks": _networks(),
+        "networks": _networks(network.context.options),
         "relayfee": amount_json(fees.min_relay_feerate.sat_per_kvb),
         "incrementalfee": amount_json(fees.incremental_relay_feerate.sat_per_kvb),
-        "localaddresses": [],
+        "localaddresses": network.call(_own_json, network.addresses.own),
         "warnings": ctx.warnings_json(),
     }
+
+
+def _own_json(own: LocalAddresses) -> list[dict[str, Any]]:
+    return [{"address": str(address), "port": known.port, "score": known.score} for address, known in own.entries()]
 
 
 @rpc_method(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("clarion.rpc")
 
 METHOD_MODULES = (
+    "addresses",
     "bans",
     "block_stats",
     "block_template",

@@ -10,6 +10,7 @@ from clarion.api.render.numbers import amount_json, number_json
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.registry import NODE, rpc_method
 from clarion.api.rpc.spec import Result, ResultType
+from clarion.node.net.address_relay import AddressState
 from clarion.node.net.clock import SECOND_US
 from clarion.node.net.handshake import PingState
 from clarion.node.net.peer import Peer
@@ -131,7 +132,7 @@ def _relay_json(peer: Peer) -> dict[str, Any]:
 
 
 def _sync_json(peer: Peer) -> dict[str, Any]:
-    state = peer.state(SyncState)
+    state, addresses = peer.state(SyncState), peer.state(AddressState)
     return {
         "bip152_hb_to": state.sends_compact,
         "bip152_hb_from": state.wants_compact,
@@ -139,9 +140,9 @@ def _sync_json(peer: Peer) -> dict[str, Any]:
         "synced_headers": -1 if state.best_known is None else state.best_known.height,
         "synced_blocks": -1 if state.last_common is None else state.last_common.height,
         "inflight": [entry.height for entry in state.in_flight.values()],
-        "addr_relay_enabled": False,
-        "addr_processed": 0,
-        "addr_rate_limited": 0,
+        "addr_relay_enabled": addresses.known is not None,
+        "addr_processed": addresses.processed,
+        "addr_rate_limited": addresses.limited,
     }
 
 

@@ -142,6 +142,16 @@ class NetAddress:
         return self.network in (Network.IPV4, Network.IPV6, Network.INTERNAL)
 
     @property
+    def is_teredo(self) -> bool:
+        """Whether it is an IPv6 address that a Teredo server gives (RFC 4380)."""
+        return self._within(_TEREDO)
+
+    @property
+    def is_tunnelled(self) -> bool:
+        """Whether it is an IPv6 address that carries an IPv4 address in it (RFC 3964, 6052, 6145)."""
+        return self._within(_SIX_TO_FOUR, *_TRANSLATED)
+
+    @property
     def is_private_network(self) -> bool:
         """Whether the network hides where its nodes are."""
         return self.network in (Network.ONION, Network.I2P)
@@ -229,6 +239,13 @@ def from_v2(network_id: int, raw: bytes) -> NetAddress | None:
         if raw.startswith((IPV4_PREFIX, TORV2_PREFIX)):
             return UNSPECIFIED
     return NetAddress(network, raw)
+
+
+def as_cjdns(address: NetAddress) -> NetAddress:
+    """Return an address of CJDNS's range, which otherwise would be a private IPv6 address, as one of that network."""
+    if address.network is Network.IPV6 and address.raw[0] == CJDNS_PREFIX:
+        return NetAddress(Network.CJDNS, address.raw)
+    return address
 
 
 def parse_address(text: str) -> NetAddress | None:

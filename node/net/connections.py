@@ -10,7 +10,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from clarion.node.net.address import Endpoint, NetAddress, Network, from_v1, parse_address
+from clarion.node.net.address import NO_ENDPOINT, Endpoint, NetAddress, Network, from_v1, parse_address
 from clarion.node.net.bans import BanList
 from clarion.node.net.connection import Connection
 from clarion.node.net.context import NetContext
@@ -107,7 +107,7 @@ class Connections:
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, bind: Bind) -> None:
         """Let a peer in that connects to us, if it may come, and serve it to its end."""
         try:
-            endpoint, bound_to = endpoint_of(writer, "peername"), endpoint_of(writer, "sockname")
+            endpoint, bound_to = self._endpoint(writer, "peername"), self._endpoint(writer, "sockname")
         except OSError:
             # It has gone already.
             writer.close()
@@ -148,7 +148,8 @@ class Connections:
         ended: Callable[[Peer], None] = lambda peer: None,
     ) -> Peer:
         """Serve a connection that we opened from now on, and return its peer. `ended` is called at its end."""
-        bound_to = endpoint_of(writer, "sockname")
+        # A proxy at a path in the file system has no address.
+        bound_to = self._endpoint(writer, "sockname") if _has_address(writer) else NO_ENDPOINT
         peer_id = self._peers.next_id()
         magic = self._context.params.magic
         transport: Transport
@@ -218,6 +219,16 @@ class Connections:
         peer.group = self._hash(b"group", group_of(endpoint.address))
         return peer
 
+    def _endpoint(self, writer: asyncio.StreamWriter, which: str) -> Endpoint:
+        """Return a socket's own address (`sockname`) or the other's (`peername`). Raises OSError if it has none."""
+        found = writer.get_extra_info(which)
+        if not found or not isinstance(found, tuple):
+            raise OSError("the socket has no address")
+        host, port = found[:2]
+        address = parse_address(host)
+        assert address is not None, "a socket's address is one in numbers"
+        return Endpoint(self._context.options.local_view(from_v1(address.to_v1())), port)
+
     def _network_key(self, network: Network, bound_to: Endpoint, port: int) -> int:
         return self._hash(
             b"network", bytes((NETWORK_NUMBERS[network],)), bound_to.address.key, port.to_bytes(2, "little")
@@ -234,15 +245,8 @@ class Connections:
         return connection
 
 
-def endpoint_of(writer: asyncio.StreamWriter, which: str) -> Endpoint:
-    """Return a socket's own address (`sockname`) or the other's (`peername`). Raises OSError if it has none."""
-    found = writer.get_extra_info(which)
-    if not found or not isinstance(found, tuple):
-        raise OSError("the socket has no address")
-    host, port = found[:2]
-    address = parse_address(host)
-    assert address is not None, "a socket's address is one in numbers"
-    return Endpoint(from_v1(address.to_v1()), port)
+def _has_address(writer: asyncio.StreamWriter) -> bool:
+    return isinstance(writer.get_extra_info("sockname"), tuple)
 
 
 def _candidate(peer: Peer) -> Candidate:

@@ -6,6 +6,7 @@ Source: Bitcoin Core's net_processing.cpp; BIP14, 31, 35, 60, 130, 155, 339.
 
 import logging
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from clarion.node.net.activity import TIMEOUT_INTERVAL_S
@@ -30,6 +31,14 @@ from clarion.node.net.reader import Reader
 from clarion.node.net.text import sanitize
 from clarion.node.net.time_offsets import TimeOffsets
 
+LAST_ALERT_VERSION = 70012
+FINAL_ALERT = bytes.fromhex(
+    "60010000000000000000000000ffffff7f00000000ffffff7ffeffff7f01ffffff7f00000000ffffff7f00ffffff7f002f555247454e54"
+    "3a20416c657274206b657920636f6d70726f6d697365642c2075706772616465207265717569726564004630440220653febd6410f470f"
+    "6bae11cad19c48413becb1ac2c17f908fd0fd53bdc3abd5202206d0e9c96fe88d4a0f01ed9dedae2b6f9e00da94cad0fecaae66ecf689b"
+    "f71b50"
+)
+"""Tells old nodes, once and for all, that the key of their alerts is known to everybody."""
 PING_INTERVAL_US = 2 * MINUTE_US
 RECENT_BLOCKS_S = 144 * 10 * 60
 """How far behind we may be and still be content with a peer that has only the last blocks."""
@@ -55,6 +64,10 @@ class Handshake:
         self._context = context
         self._peers = peers
         self.time_offsets = TimeOffsets()
+        self.on_services: list[Callable[[Peer, int], None]] = []
+        """Called with what a peer that we connected to says that it offers, before we judge it."""
+        self.on_version: list[Callable[[Peer], None]] = []
+        """Called when a peer has told its version and been told ours."""
         peers.on_connected.append(self._greet)
         peers.ticks.append(self._tick)
         peers.register("version", self._version)
@@ -73,6 +86,10 @@ class Handshake:
         if services & ServiceFlags.NETWORK_LIMITED and near and not self._context.chain.manager.initial_download:
             return ServiceFlags.NETWORK_LIMITED | ServiceFlags.WITNESS
         return ServiceFlags.NETWORK | ServiceFlags.WITNESS
+
+    def has_wanted_services(self, services: int) -> bool:
+        """Whether a peer with these services offers what we want."""
+        return not self.desirable_services(services) & ~services
 
     def rejects_transactions(self, peer: Peer) -> bool:
         """Whether we take no transactions from the peer."""
@@ -117,6 +134,9 @@ class Handshake:
             return
         version = Version.parse(payload)
         services = version.services
+        if not peer.is_inbound:
+            for note in self.on_services:
+                note(peer, services)
         wanted = self.desirable_services(services)
         if peer.expects_services and wanted & ~services:
             peer.disconnect(
@@ -138,6 +158,10 @@ class Handshake:
             # A courtesy: older software may refuse messages that it does not know.
             peer.send(SendAddrV2())
         peer.send(Verack())
+        for hook in self.on_version:
+            hook(peer)
+        if peer.common_version <= LAST_ALERT_VERSION:
+            peer.send_raw("alert", FINAL_ALERT)
         if peer.connection_type is ConnectionType.FEELER:
             peer.disconnect("feeler connection completed")
 
@@ -145,7 +169,7 @@ class Handshake:
         peer.common_version = min(version.version, PROTOCOL_VERSION)
         peer.version = version.version
         peer.services = version.services
-        peer.has_wanted_services = not self.desirable_services(version.services) & ~version.services
+        peer.has_wanted_services = self.has_wanted_services(version.services)
         peer.seen_as = version.receiver
         peer.subversion = sanitize(version.subversion)
         peer.start_height = version.start_height

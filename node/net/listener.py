@@ -62,6 +62,17 @@ def binds_of(options: NetOptions, default_port: int) -> list[Bind]:
     return binds
 
 
+def listen_port_of(options: NetOptions, default_port: int) -> int:
+    """Return the port that others are told to connect to."""
+    for endpoint in options.binds:
+        if endpoint.port:
+            return endpoint.port
+    for bind in options.whitelist.binds:
+        if bind.permissions & Permission.NO_BAN != Permission.NO_BAN:
+            return bind.endpoint.port
+    return options.port or default_port
+
+
 class Listener:
     """The listening sockets. `bind` may run on any thread, the rest on the network's."""
 

@@ -5,8 +5,20 @@ Owns: the values. Never: reading them from a command line.
 
 from dataclasses import dataclass, field
 
-from clarion.node.net.address import Endpoint
+from clarion.node.net.address import Endpoint, NetAddress, Network, as_cjdns
 from clarion.node.net.permissions import Whitelist
+from clarion.node.net.proxy import Proxies
+
+
+@dataclass(frozen=True, slots=True)
+class SeedOptions:
+    """Where to learn of other nodes: nodes that are named, names in DNS, addresses that are built in."""
+
+    nodes: tuple[str, ...] = ()
+    dns: bool = True
+    force_dns: bool = False
+    """Ask DNS even if enough nodes are known."""
+    fixed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +35,16 @@ class NetOptions:
     connect: tuple[str, ...] | None = None
     """Only these; an empty tuple: nobody (`-noconnect`)."""
     add_node: tuple[str, ...] = ()
+    seeds: SeedOptions = field(default_factory=SeedOptions)
+    reachable: frozenset[Network] = frozenset((Network.IPV4, Network.IPV6))
+    """Networks that we connect to by our own choice."""
+    proxies: Proxies = field(default_factory=Proxies)
+    dns: bool = True
+    """Whether names are looked up at all."""
+    discover: bool = True
+    """Whether we find out our own addresses."""
+    external: tuple[Endpoint, ...] = ()
+    """Our own addresses as the operator knows them. Port 0: the one that we listen on."""
     max_connections: int = 125
     max_upload_bytes: int = 0
     """In a day; 0: no limit."""
@@ -37,6 +59,10 @@ class NetOptions:
     max_send_buffer: int = 1_000_000
     max_receive_buffer: int = 5_000_000
     log_ips: bool = False
+    check_addresses: int = 0
+    """About one in so many operations on remembered addresses checks them all; 0: none."""
+    fixed_address_key: bool = False
+    """Addresses have the same place in every run, for tests."""
     peer_block_filters: bool = False
     subversion: str = ""
 
@@ -44,3 +70,7 @@ class NetOptions:
     def stream_limit(self) -> int:
         """Half of what is read of a connection in advance."""
         return max(1, self.max_receive_buffer // 2)
+
+    def local_view(self, address: NetAddress) -> NetAddress:
+        """Return an address as this machine sees it: one of CJDNS's range is of CJDNS if we are on that network."""
+        return as_cjdns(address) if Network.CJDNS in self.reachable else address

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from clarion.node.net.activity import check_activity
 from clarion.node.net.added_nodes import AddedNodes
+from clarion.node.net.address_book import PEERS_INTERVAL_S, AddressBook
 from clarion.node.net.bans import DUMP_INTERVAL_S, BanList
 from clarion.node.net.connections import Connections
 from clarion.node.net.connector import Connector
@@ -21,9 +22,11 @@ from clarion.node.net.filter_serving import FilterServing
 from clarion.node.net.handshake import Handshake
 from clarion.node.net.inventory import Inventory
 from clarion.node.net.listener import Listener, binds_of
+from clarion.node.net.outbound import Outbound
 from clarion.node.net.peer import ConnectionType
 from clarion.node.net.peer_manager import PeerManager
 from clarion.node.net.relay.transaction_relay import TransactionRelay
+from clarion.node.net.seeding import Seeding
 from clarion.node.net.slots import Slots, limits_of
 from clarion.node.net.sync.block_sync import BlockSync
 from clarion.node.primitives.block import Block
@@ -53,10 +56,34 @@ class NetService:
         self.bans = BanList(context.data_dir / "banlist.json", context.clock.now, context.options.ban_time_s)
         self.peers.discourage = lambda peer: self.bans.discourage(peer.endpoint.address)
         self.connections = Connections(context, self.peers, self.bans, self.limits, self.spawn)
-        self.connector = Connector(context, self.connections, self.bans, self.spawn)
-        self.added_nodes = AddedNodes(context, self.peers, self.connector)
         binds = binds_of(context.options, context.params.default_port)
         self.listener = Listener(binds, context.options.stream_limit, self.connections.accept)
+        self.addresses = AddressBook(context, self.peers, self.handshake, self.bans, binds)
+        self.connector = Connector(
+            context, self.connections, self.bans, self.addresses.manager, self.addresses.own, self.spawn
+        )
+        self.added_nodes = AddedNodes(context, self.peers, self.connector)
+        self.seeding = Seeding(
+            context,
+            self.peers,
+            self.connector,
+            self.addresses.manager,
+            self.outbound_slots,
+            lambda: bool(self.added_nodes.nodes),
+            lambda: self.connections.active,
+        )
+        self.outbound = Outbound(
+            context,
+            self.peers,
+            self.connector,
+            self.addresses.manager,
+            self.addresses.own,
+            self.seeding,
+            self.limits,
+            self.outbound_slots,
+            self.added_nodes.contains,
+            self.handshake.has_wanted_services,
+        )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="net", daemon=True)
         self._stopping: asyncio.Event | None = None
@@ -98,6 +125,7 @@ class NetService:
     def schedule(self, scheduler: Scheduler) -> None:
         """Have what is done now and then done on the network thread."""
         scheduler.every(DUMP_INTERVAL_S, lambda: self.soon(self.bans.dump))
+        scheduler.every(PEERS_INTERVAL_S, lambda: self.soon(self.addresses.save))
         self._rebroadcast_later(scheduler)
 
     def _rebroadcast_later(self, scheduler: Scheduler) -> None:
@@ -122,7 +150,12 @@ class NetService:
         """Run `work` beside everything else; it is cancelled when the network ends."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("Work of the network failed", exc_info=task.exception())
 
     def _run(self) -> None:
         asyncio.run(self._main())
@@ -134,18 +167,26 @@ class NetService:
         await self.listener.start()
         self.spawn(self._tick())
         self.spawn(self.added_nodes.keep_added())
-        if self.context.options.connect:
-            self.spawn(self.added_nodes.keep_only(self.context.options.connect))
+        self.spawn(self.seeding.ask_dns())
+        connect = self.context.options.connect
+        if connect is None:
+            self.outbound.anchors = self.addresses.take_anchors()
+            self.spawn(self.outbound.keep())
+        elif connect:
+            self.spawn(self.added_nodes.keep_only(connect))
         self.spawn(self.relay.reception.work())
         self._started.set()
         await self._stopping.wait()
         self.listener.close()
+        if self.context.options.connect is None:
+            self.addresses.save_anchors()
         for peer in list(self.peers.peers.values()):
             peer.disconnect()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.bans.dump()
+        self.addresses.save()
 
     def _listen_to_chain(self) -> None:
         manager = self.context.chain.manager

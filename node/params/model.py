@@ -138,6 +138,8 @@ class ChainParams:
     base58: Base58Prefixes
     bech32_hrp: str
     dns_seeds: tuple[str, ...] = ()
+    fixed_seeds: bytes = b""
+    """Addresses of nodes for the case that nothing else helps, each in BIP155's encoding."""
     prune_after_height: int = 1000
     assumed_blockchain_size_gb: int = 0
     assumed_chain_state_size_gb: int = 0

@@ -109,7 +109,14 @@ def run_node(report: Report, path: Path, what: str, work: Path, rounds: int) -> 
             with ExitStack() as stack:
                 port = free_port()
                 command = [reference, "-assumevalid=0"] if kind == REFERENCE and reference else program()
-                command += ["-regtest", f"-datadir={work / 'node'}", "-server=1", f"-rpcport={port}", "-listen=0"]
+                command += [
+                    "-regtest",
+                    f"-datadir={work / 'node'}",
+                    "-server=1",
+                    f"-rpcport={port}",
+                    "-listen=0",
+                    "-connect=0",
+                ]
                 command += ["-connect=0", f"-par={PAR}", f"-loadblock={path}"]
                 if kind == "PostgreSQL":
                     command.append(f"-database={stack.enter_context(postgres_schema())}")

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.node import Node, process_ids_below, run_program
 
-START = ("-regtest", "-server=0", "-listen=0", "-par=1")
+START = ("-regtest", "-server=0", "-listen=0", "-connect=0", "-par=1")
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])

@@ -72,7 +72,7 @@ class ApiStack:
         self.service.start()
         self.stopped = False
         self.methods = NodeMethods()
-        config = load_config([f"-datadir={folder}", "-regtest", f"-blocksdir={folder}", "-listen=0"], {})
+        config = load_config([f"-datadir={folder}", "-regtest", f"-blocksdir={folder}", "-listen=0", "-connect=0"], {})
         config.chain_dir.mkdir(exist_ok=True)
         self.mempool = make_mempool(config, self.service, TxScripts(InlineQueue(), ScriptCache(1 << 20)))
         miner = Miner(self.service, self.mempool.pool, self.node.clock, config.mining)

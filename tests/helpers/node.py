@@ -103,6 +103,7 @@ class Node:
             f"-chain={self.chain}",
             "-server=1",
             "-listen=0",
+            *self._isolation(),
             f"-rpcport={self.rpc_port}",
             "-rest=1",
             *self._options,
@@ -115,6 +116,10 @@ class Node:
                 command, stdout=sink, stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True
             )
         return self.process
+
+    def _isolation(self) -> list[str]:
+        """Return what keeps the node from strangers, unless the test says whom it connects to."""
+        return [] if any(option.startswith(("-connect", "-noconnect")) for option in self._options) else ["-connect=0"]
 
     def start(self, *more: str) -> None:
         """Start the node and wait until it answers. Raises AssertionError with its output if it does not."""

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from clarion.node.net.added_nodes import AddedNodes
+from clarion.node.net.address_manager.manager import AddressManager
 from clarion.node.net.bans import BanList, range_of
 from clarion.node.net.connections import Connections
 from clarion.node.net.connector import Connector
 from clarion.node.net.listener import Bind, Listener
+from clarion.node.net.local_addresses import LocalAddresses
 from clarion.node.net.peer import ConnectionType
 from clarion.node.net.peer_manager import PeerManager
 from clarion.node.net.slots import Slots, limits_of
@@ -29,7 +31,9 @@ class Host:
         self.bans = BanList(folder / "bans.json", context.clock.now, 100)
         self.tasks: list[asyncio.Future[Any]] = []
         self.connections = Connections(context, self.peers, self.bans, limits_of(11 + inbound), self.spawn)
-        self.connector = Connector(context, self.connections, self.bans, self.spawn)
+        addresses = AddressManager(context.clock.now)
+        own = LocalAddresses(context.options, 18444)
+        self.connector = Connector(context, self.connections, self.bans, addresses, own, self.spawn)
         self.added = AddedNodes(context, self.peers, self.connector)
         self.name = f"127.0.0.1:{free_port()}"
         self.listener = Listener([Bind(endpoint_of(self.name))], 1 << 16, self.connections.accept)
