@@ -3,6 +3,7 @@
 Owns: the limits, and who hears of what. Never: what is done with either.
 """
 
+import asyncio
 import logging
 from collections.abc import Sequence
 
@@ -15,6 +16,9 @@ from clarion.node.net.relay.download import MAX_ANNOUNCEMENTS
 from clarion.node.net.relay.transaction_relay import TransactionRelay
 from clarion.node.net.sync.block_sync import BlockSync
 from clarion.node.primitives.ids import BlockHash
+
+_ITEMS_AT_A_TIME = 1_000
+"""Other peers have their turn after so many."""
 
 logger = logging.getLogger("clarion.net")
 
@@ -39,7 +43,9 @@ class Inventory:
         # Hashes of the other kind than was agreed on are ignored (BIP339).
         ignored = InvType.TX if peer.wtxid_relay else InvType.WTX
         blocks = []
-        for item in items:
+        for number, item in enumerate(items, 1):
+            if number % _ITEMS_AT_A_TIME == 0:
+                await asyncio.sleep(0)
             if item.type == InvType.BLOCK:
                 blocks.append(BlockHash(item.hash))
             elif item.type in TX_TYPES:
