@@ -51,6 +51,7 @@ class NetService:
         FilterServing(context, self.peers, self.sync.serving.may_have)
         self.relay = TransactionRelay(context, self.peers, self.handshake.rejects_transactions)
         self.inventory = Inventory(self.peers, context.clock, self.sync, self.relay)
+        self.relay.reception.keep_for_compact_blocks = self.sync.compact.extra.append
         self.limits = limits_of(context.options.max_connections)
         self.outbound_slots = Slots(min(self.limits.outbound, self.limits.automatic))
         self.bans = BanList(context.data_dir / "banlist.json", context.clock.now, context.options.ban_time_s)

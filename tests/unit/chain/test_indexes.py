@@ -156,7 +156,7 @@ def test_pruning_waits_for_an_index(node: ChainNode, caplog: pytest.LogCaptureFi
     indexes = open_indexes(node, [Heights()])
     pruner = Pruner(node.manager.state, node.manager.journal, node.stores, 0, indexes=indexes)
     node.submit(*CHAIN)
-    with caplog.at_level(logging.DEBUG):
+    with caplog.at_level(logging.DEBUG, "clarion.node.chain.prune"):
         assert pruner.prune_by_hand(5) == 0
     assert "heights limited pruning to height 1" in caplog.text
     indexes.stop()
