@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -69,15 +70,15 @@ class Seeds:
 
 @pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Let no time pass in pauses; return how long they would have been."""
+    """Let no time pass in the pauses of seeding; return how long they would have been."""
     pauses: list[float] = []
-    real = asyncio.sleep
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
-        await real(0)
+        await asyncio.sleep(0)
 
-    monkeypatch.setattr(module.asyncio, "sleep", sleep)
+    # Only seeding's own name: servers of other tests pause in this process, too.
+    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=sleep))
     return pauses
 
 
