@@ -270,6 +270,13 @@ class BlockIndex:
         """Return what storage keeps of the headers with these numbers."""
         return [self.entry(number).row() for number in numbers]
 
+    def header_rows(self, numbers: Iterable[int]) -> list[BlockRow]:
+        """Return the rows of these headers as if nothing were known of their blocks."""
+        return [
+            BlockRow(entry.hash, entry.header().serialize(), entry.height, entry.chainwork, block_status.VALID_TREE)
+            for entry in map(self.entry, numbers)
+        ]
+
     def leaves(self) -> list[BlockIndexEntry]:
         """Return the entries without children."""
         return [self.entry(number) for number in sorted(self.columns.leaves)]

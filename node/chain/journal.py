@@ -34,6 +34,8 @@ class Mark(NamedTuple):
     initial_download: bool
     height: int
     """The tip's."""
+    arrivals: int
+    """The sequence id of the next block whose data arrives."""
 
     def since(self, committed: "Mark") -> "Mark":
         """Return the same moment as it is counted once everything before `committed` is written."""
@@ -122,6 +124,7 @@ class Journal:
             self._kept_height,
             self._state.initial_download,
             self._state.active.height,
+            self._state.next_sequence_id,
         )
 
     def rewind(self, mark: "Mark") -> None:
@@ -257,16 +260,18 @@ class Journal:
         self.sync_files()
         kept = self._kept_height if self._kept_height is not None else -1
         with state.lock:
+            # Blocks that came behind the mark are written as headers: after a crash they come again, in their order.
+            later = {number for number in state.dirty if state.index.columns.sequence_id[number] >= end.arrivals}
             seq = self._write(
                 ChainCommit(
-                    blocks=state.index.rows(state.dirty),
+                    blocks=[*state.index.rows(state.dirty - later), *state.index.header_rows(later)],
                     disconnect_to=kept,
                     connect=state.active.hashes_between(kept, end.height),
                     events=self._events[: end.events],
                 ),
                 end,
             )
-            state.dirty = set()
+            state.dirty = later
             self._kept_height = end.height
             state.told_tip = state.active.at(end.height)
         return seq

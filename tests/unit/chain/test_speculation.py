@@ -192,6 +192,7 @@ def test_a_crash_behind_such_a_commit_checks_the_later_blocks_again(scene: Scene
     scene.node.restart()
     assert scene.node.tip == scene.blocks[0].hash
     scene.node.manager.activate_best_chain()
+    scene.give(scene.blocks[2])
     pass_checks(scene, 3, 4)
     scene.node.manager.commit()
     assert scene.node.story(scene.blocks, scene.seen) == ["+0", "=0", "+1", "=1", "+2", "=2"]
@@ -211,3 +212,19 @@ def _passing(jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | N
     future: Future[ScriptFailure | None] = Future()
     Timer(0.05, future.set_result, [None]).start()
     return future
+
+
+def test_blocks_that_came_later_are_kept_as_headers_only(scene: Scene) -> None:
+    scene.give(*scene.blocks[:2])
+    pass_checks(scene, 0)
+    rival = make_chain(scene.base[-1], 2, extra_nonce=9)
+    scene.give(scene.blocks[2], *rival)
+    scene.node.manager.commit_due()
+    scene.node.restart()
+    index = scene.node.manager.state.index
+    assert [index[built.hash].has_data for built in scene.blocks] == [True, True, False]
+    assert not any(index[built.hash].has_data for built in rival)
+    scene.checker.submit = _passing  # type: ignore[method-assign]
+    assert [outcome.new for outcome in scene.give(scene.blocks[2], *rival)] == [True, True, True]
+    scene.node.manager.commit()
+    assert scene.node.story(scene.blocks, scene.seen) == ["+0", "=0", "+1", "=1", "+2", "=2"]
