@@ -12,6 +12,7 @@ from typing import Any
 
 from clarion.node.net.address import NO_ENDPOINT, Endpoint, NetAddress, Network, from_v1, parse_address
 from clarion.node.net.bans import BanList
+from clarion.node.net.bloom_serving import BloomState
 from clarion.node.net.connection import Connection
 from clarion.node.net.context import NetContext
 from clarion.node.net.eviction import Candidate, select_peer_to_evict
@@ -258,7 +259,7 @@ def _candidate(peer: Peer) -> Candidate:
         last_transaction=peer.last_transaction,
         has_wanted_services=peer.has_wanted_services,
         relays_txs=peer.relays_txs,
-        has_bloom_filter=False,
+        has_bloom_filter=peer.state(BloomState).filter is not None,
         group=peer.group,
         prefer_evict=peer.prefers_eviction,
         is_local=peer.endpoint.address.is_local,

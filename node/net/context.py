@@ -42,6 +42,8 @@ class NetContext:
         services = ServiceFlags.NETWORK_LIMITED | ServiceFlags.WITNESS
         if not self.pruned:
             services |= ServiceFlags.NETWORK
+        if self.options.peer_bloom_filters:
+            services |= ServiceFlags.BLOOM
         if self.options.peer_block_filters:
             services |= ServiceFlags.COMPACT_FILTERS
         return services | ServiceFlags.P2P_V2 if self.options.v2_transport else services

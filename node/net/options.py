@@ -64,6 +64,7 @@ class NetOptions:
     fixed_address_key: bool = False
     """Addresses have the same place in every run, for tests."""
     peer_block_filters: bool = False
+    peer_bloom_filters: bool = False
     subversion: str = ""
 
     @property

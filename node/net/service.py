@@ -15,6 +15,7 @@ from clarion.node.net.activity import check_activity
 from clarion.node.net.added_nodes import AddedNodes
 from clarion.node.net.address_book import PEERS_INTERVAL_S, AddressBook
 from clarion.node.net.bans import DUMP_INTERVAL_S, BanList
+from clarion.node.net.bloom_serving import BloomServing
 from clarion.node.net.connections import Connections
 from clarion.node.net.connector import Connector
 from clarion.node.net.context import NetContext
@@ -48,6 +49,7 @@ class NetService:
         self.peers = PeerManager(context.clock.now_us)
         self.handshake = Handshake(context, self.peers)
         self.sync = BlockSync(context, self.peers)
+        BloomServing(self.peers)
         FilterServing(context, self.peers, self.sync.serving.may_have)
         self.relay = TransactionRelay(context, self.peers, self.handshake.rejects_transactions)
         self.inventory = Inventory(self.peers, context.clock, self.sync, self.relay)

@@ -77,6 +77,7 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
         check_addresses=min(max(0, read.number("checkaddrman", 0)), 1_000_000),
         fixed_address_key="addrman" in read.texts("test"),
         peer_block_filters=read_peer_block_filters(read),
+        peer_bloom_filters=read.flag("peerbloomfilters", False),
         subversion=user_agent(ua_comments),
     )
 

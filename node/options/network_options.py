@@ -85,7 +85,7 @@ CONNECTION = [
     Option("onion", _TEXT, _CONN, "SOCKS5 proxy for onion addresses", "-proxy", "=<ip:port|path>"),
     Option("onlynet", _TEXT, _CONN, "Connect to this network only", "", "=<net>", multiple=True),
     Option("peerblockfilters", _FLAG, _CONN, "Serve compact filters (BIP157)", "0"),
-    _later("peerbloomfilters", _FLAG, _CONN, "Serve bloom filters (BIP37)", "0"),
+    Option("peerbloomfilters", _FLAG, _CONN, "Serve bloom filters (BIP37)", "0"),
     Option("peertimeout", _NUM, _CONN, "Seconds until a silent peer is dropped", "60", "=<n>", debug_only=True),
     Option(
         "port", _NUM, _CONN, "Listen on this port", "8333, 18333, 48333, 38333, 18444", "=<port>", network_only=True

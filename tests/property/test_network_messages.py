@@ -19,6 +19,7 @@ from clarion.node.net.messages.message import Message
 from clarion.node.net.messages.registry import MESSAGES
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.ids import OutPoint
+from clarion.node.primitives.partial_merkle_tree import PartialMerkleTree
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 
 U32, U64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
@@ -70,6 +71,16 @@ FIELDS: dict[object, st.SearchStrategy[typing.Any]] = {
     ("version", "version"): st.integers(-(2**31), 2**31 - 1),
     ("version", "time"): st.integers(-(2**63), 2**63 - 1),
     ("feefilter", "fee_rate"): st.integers(-(2**63), 2**63 - 1),
+    ("filterload", "data"): st.binary(max_size=50),
+    ("filterload", "hashes"): U32,
+    "tweak": U32,
+    "flags": st.integers(0, 255),
+    "tree": st.builds(
+        PartialMerkleTree,
+        U32,
+        st.lists(HASH, max_size=4),
+        st.integers(0, 3).flatmap(lambda count: st.lists(st.booleans(), min_size=8 * count, max_size=8 * count)),
+    ),
     "start_height": st.integers(0, 2**31 - 1),
     "filter_type": st.integers(0, 255),
     "subversion": st.text(st.characters(codec="ascii"), max_size=256),

@@ -11,6 +11,7 @@ from heapq import heapify, heappop
 from clarion.node.mempool.entry import MempoolEntry
 from clarion.node.mempool.feerate import FeeRate
 from clarion.node.mempool.pool import Mempool
+from clarion.node.net.bloom_serving import BloomState
 from clarion.node.net.clock import SECOND_US
 from clarion.node.net.messages.inventory import Inv, InvMessage
 from clarion.node.net.peer import Peer
@@ -91,7 +92,7 @@ class TransactionAnnouncements:
         state.wants_mempool = False
         entries = self._pool.sorted_entries()
         state.to_send.difference_update(entry.wtxid for entry in entries)
-        return _inventory(peer, state, [entry for entry in entries if _is_worth(entry, state)])
+        return _inventory(peer, state, [entry for entry in entries if _is_wanted(peer, entry, state)])
 
     def _queued(self, peer: Peer, state: RelayState) -> list[Inv]:
         """Take the best transactions from the queue, parents before their children."""
@@ -108,14 +109,17 @@ class TransactionAnnouncements:
         while queue and len(told) < most:
             entry = heappop(queue)[1]
             state.to_send.discard(entry.wtxid)
-            if (entry.wtxid if peer.wtxid_relay else entry.txid) not in state.known and _is_worth(entry, state):
+            if (entry.wtxid if peer.wtxid_relay else entry.txid) not in state.known and _is_wanted(peer, entry, state):
                 told.append(entry)
         return _inventory(peer, state, told)
 
 
-def _is_worth(entry: MempoolEntry, state: RelayState) -> bool:
-    """Whether a transaction pays what the peer asks for."""
-    return entry.base_fee_sat >= FeeRate(state.min_feerate_sat).fee(entry.vsize)
+def _is_wanted(peer: Peer, entry: MempoolEntry, state: RelayState) -> bool:
+    """Whether a transaction pays what the peer asks for, and its filter, if it has one, matches it."""
+    if entry.base_fee_sat < FeeRate(state.min_feerate_sat).fee(entry.vsize):
+        return False
+    bloom = peer.state(BloomState).filter
+    return bloom is None or bloom.matches(entry.tx)
 
 
 def _inventory(peer: Peer, state: RelayState, entries: Iterable[MempoolEntry]) -> list[Inv]:

@@ -15,7 +15,7 @@ from clarion.node.net.messages.inventory import GetData, Inv
 from clarion.node.net.peer import Peer
 from clarion.node.net.peer_manager import PeerManager
 from clarion.node.net.permissions import Permission
-from clarion.node.net.protocol import MSG_WITNESS_FLAG, InvType
+from clarion.node.net.protocol import MSG_WITNESS_FLAG, InvType, ServiceFlags
 from clarion.node.net.relay.announcements import TransactionAnnouncements
 from clarion.node.net.relay.download import DownloadPeer, TransactionDownload
 from clarion.node.net.relay.fee_filter import FeeFilterSender
@@ -95,9 +95,12 @@ class TransactionRelay:
         return True
 
     async def _mempool(self, peer: Peer, payload: bytes) -> None:
-        if not peer.may(Permission.MEMPOOL):
+        trusted = peer.may(Permission.MEMPOOL)
+        offered = bool(peer.our_services & ServiceFlags.BLOOM)
+        if not trusted and (not offered or self._context.traffic.is_exhausted):
             if not peer.may(Permission.NO_BAN):
-                peer.disconnect("mempool request with bloom filters disabled")
+                why = "bandwidth limit reached" if offered else "bloom filters disabled"
+                peer.disconnect(f"mempool request with {why}")
             return
         peer.state(RelayState).wants_mempool = True
 

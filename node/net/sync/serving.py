@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.consensus.pow import block_proof_equivalent_time
 from clarion.node.errors import BlockFileError
+from clarion.node.net.bloom_serving import send_filtered_block
 from clarion.node.net.context import NetContext
 from clarion.node.net.messages.blocks import BlockMessage, GetBlocks, GetHeaders, Headers
 from clarion.node.net.messages.inventory import Inv, InvMessage
@@ -183,6 +184,9 @@ class BlockServing:
     def _send(self, peer: Peer, item: Inv, entry: BlockIndexEntry, raw: bytes) -> None:
         if item.type == InvType.BLOCK:
             peer.send(BlockMessage(Block.parse(raw), witness=False))
+            return
+        if item.type == InvType.FILTERED_BLOCK:
+            send_filtered_block(peer, Block.parse(raw))
             return
         tip = self._manager.tip
         if item.type == InvType.CMPCT_BLOCK and entry.height >= tip.height - MAX_CMPCTBLOCK_DEPTH:
