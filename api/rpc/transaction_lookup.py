@@ -51,7 +51,7 @@ def find_transaction(ctx: ReaderContext, txid: bytes, row: BlockRow | None) -> F
     if row is None:
         found = find_mempool_transaction(ctx, txid)
         # In this order: one that leaves the mempool for a block is in the index by the time that is asked.
-        return _find_indexed(ctx, txid) if found is None else FoundTransaction(found)
+        return find_indexed(ctx, txid) if found is None else FoundTransaction(found)
     try:
         block = Block.parse(ctx.reader.read_block(row))
     except BlockFileError:
@@ -62,7 +62,11 @@ def find_transaction(ctx: ReaderContext, txid: bytes, row: BlockRow | None) -> F
     return None
 
 
-def _find_indexed(ctx: ReaderContext, txid: bytes) -> FoundTransaction | None:
+def find_indexed(ctx: ReaderContext, txid: bytes) -> FoundTransaction | None:
+    """Return a transaction that -txindex knows, with its block's row. None without the index, or if it has no word.
+
+    Called from a thread: the index is waited for.
+    """
     if not has_index(ctx, txindex.NAME):
         return None
     wait_for_index(ctx, txindex.NAME, txindex.STORE_NAME)

@@ -8,17 +8,16 @@ from typing import Any
 from clarion.api.rpc.blocks import find_row, missing_reason
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
-from clarion.api.rpc.index_access import find_indexed_transaction, has_index, wait_for_index
 from clarion.api.rpc.parse import is_hex, parse_hash, parse_str
 from clarion.api.rpc.registry import READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
+from clarion.api.rpc.transaction_lookup import find_indexed
 from clarion.node.errors import BlockFileError, DecodeError, RpcError
 from clarion.node.primitives.block import HEADER_SIZE, Block, BlockHeader
 from clarion.node.primitives.ids import Txid, hash_to_hex
 from clarion.node.primitives.partial_merkle_tree import PartialMerkleTree, partial_merkle_tree
 from clarion.node.storage.block_status import HAVE_DATA
 from clarion.node.storage.rows import BlockRow
-from clarion.plugins.bundled import txindex
 
 
 @rpc_method(
@@ -85,27 +84,12 @@ def _row_of(ctx: ReaderContext, wanted: set[Txid]) -> BlockRow:
             row = snapshot.block_at(coin.height)
         if row is not None:
             return row
-    row = _indexed_row(ctx, min(wanted))
-    if row is None:
-        raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Transaction not yet in block")
-    return row
-
-
-def _indexed_row(ctx: ReaderContext, txid: Txid) -> BlockRow | None:
-    if not has_index(ctx, txindex.NAME):
-        return None
-    wait_for_index(ctx, txindex.NAME, txindex.STORE_NAME)
-    try:
-        found = find_indexed_transaction(ctx, txid)
-    except BlockFileError:
-        return None
+    found = find_indexed(ctx, min(wanted))
     if found is None:
-        return None
-    with ctx.reader.snapshot() as snapshot:
-        row = snapshot.block(found[1])
-    if row is None:
+        raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Transaction not yet in block")
+    if found.row is None:
         raise RpcError(RpcCode.INTERNAL_ERROR, "Transaction index corrupt")
-    return row
+    return found.row
 
 
 @rpc_method(
