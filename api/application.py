@@ -6,14 +6,17 @@ Owns: which path leads where, and what is refused before any path is looked at. 
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from clarion import __version__
 from clarion.api.asgi import send_answer
 from clarion.api.auth import is_allowed
 from clarion.api.executor import Executor
+from clarion.api.openapi.document import describe
 from clarion.api.rest.endpoint import RestEndpoint
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc_endpoint import RpcEndpoint
@@ -63,6 +66,19 @@ class StreamRoute(BaseRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._apps[scope["type"]](scope, receive, send)
+
+
+class Application(FastAPI):
+    """FastAPI, whose page also tells of what is no route of its own."""
+
+    rest = False
+    """Whether REST is served."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the document behind `/openapi.json`; made once."""
+        if not self.openapi_schema:
+            self.openapi_schema = describe(super().openapi(), rest=self.rest)
+        return self.openapi_schema
 
 
 class Gate:
@@ -118,7 +134,15 @@ def create_app(context: ReaderContext) -> FastAPI:
         await context.node.close()
         executor.close()
 
-    app = FastAPI(title="Clarion", docs_url="/docs", redoc_url=None, openapi_url="/openapi.json", lifespan=lifespan)
+    app = Application(
+        title="Clarion",
+        version=__version__,
+        docs_url="/docs",
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        lifespan=lifespan,
+    )
+    app.rest = settings.rest
     rpc = RpcEndpoint(settings, executor)
     routes: list[BaseRoute] = [
         AsgiRoute("/", rpc),

@@ -51,6 +51,9 @@ Written by `tools/write_reference.py` from the methods' declarations; do not edi
 
 JSON-RPC is served on `/` and `/wallet/<name>` of the RPC port (8332, 18332, 48332, 38332, 18443 by network), with the
 cookie in the data directory or with `-rpcuser`/`-rpcauth`. Answers, error codes and messages are Bitcoin Core 31's.
+
+The same port serves `/openapi.json`: each method's call and result, REST's paths and the event stream as JSON Schemas
+(OpenAPI 3.1), and `/docs` shows them in a browser.
 """
 
 

@@ -18,9 +18,11 @@ from clarion.api.rest.request import (
     parse_block_hash,
     parse_number,
 )
-from clarion.api.rest.route import RestRoute, json_only
+from clarion.api.rest.route import RestPath, RestRoute, json_only
+from clarion.api.rpc.block_results import BLOCK_RESULTS, SCRIPT_PUBKEY_FIELDS
 from clarion.api.rpc.blocks import block_json, missing_reason, place_of
 from clarion.api.rpc.context import ReaderContext
+from clarion.api.rpc.spec import Result, ResultType
 from clarion.node.errors import BlockFileError
 from clarion.node.primitives.address import AddressPrefixes
 from clarion.node.storage.block_status import HAVE_DATA
@@ -121,9 +123,48 @@ def spent_outputs(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
     raise format_error()
 
 
+_SPENT = Result(
+    ResultType.ARR,
+    inner=(
+        Result(
+            ResultType.ARR,
+            inner=(
+                Result(
+                    ResultType.OBJ,
+                    inner=(
+                        Result(ResultType.STR_AMOUNT, "value", "value in BTC"),
+                        Result(ResultType.OBJ, "scriptPubKey", "the script", SCRIPT_PUBKEY_FIELDS),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+_PART = {name: {"type": "integer", "minimum": 0} for name in ("offset", "size")}
+
 ROUTES = (
-    RestRoute("/rest/block/notxdetails/", block_without_transactions, json_only),
-    RestRoute("/rest/block/", block, json_only),
-    RestRoute("/rest/blockpart/", block_part),
-    RestRoute("/rest/spenttxouts/", spent_outputs, json_only),
+    RestRoute(
+        "/rest/block/notxdetails/",
+        block_without_transactions,
+        json_only,
+        paths=(RestPath("/rest/block/notxdetails/{hash}", "A block, its txids as JSON", json=BLOCK_RESULTS[1:2]),),
+    ),
+    RestRoute(
+        "/rest/block/",
+        block,
+        json_only,
+        paths=(RestPath("/rest/block/{hash}", "A block, with its transactions as JSON", json=BLOCK_RESULTS[3:]),),
+    ),
+    RestRoute(
+        "/rest/blockpart/",
+        block_part,
+        paths=(RestPath("/rest/blockpart/{hash}", "A piece of a block", formats=("bin", "hex"), query=_PART),),
+    ),
+    RestRoute(
+        "/rest/spenttxouts/",
+        spent_outputs,
+        json_only,
+        paths=(RestPath("/rest/spenttxouts/{hash}", "The outputs that each transaction spends", json=(_SPENT,)),),
+    ),
 )

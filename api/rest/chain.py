@@ -19,9 +19,11 @@ from clarion.api.rest.request import (
     parse_block_hash,
     parse_number,
 )
-from clarion.api.rest.route import RestRoute, always, json_only
+from clarion.api.rest.route import COUNT, RestPath, RestRoute, always, json_only
+from clarion.api.rpc.block_results import HEADER_FIELDS
 from clarion.api.rpc.blocks import headers_json
 from clarion.api.rpc.context import ReaderContext
+from clarion.api.rpc.spec import Result, ResultType
 from clarion.node.primitives.ids import hash_to_hex
 
 MAX_HEADERS = 2000
@@ -122,11 +124,69 @@ def _query_flag(request: RestRequest, name: str, default: str) -> bool:
     return value == "true"
 
 
+_CONTENTS_QUERY = {"verbose": {"type": "boolean", "default": True}, "mempool_sequence": {"type": "boolean"}}
+_JSON = ("json",)
+
 ROUTES = (
-    RestRoute("/rest/chaininfo", chain_info, always),
-    RestRoute("/rest/deploymentinfo/", deployment_info, always),
-    RestRoute("/rest/deploymentinfo", deployment_info, always),
-    RestRoute("/rest/mempool/", mempool, always),
-    RestRoute("/rest/headers/", headers, json_only),
-    RestRoute("/rest/blockhashbyheight/", block_hash_by_height),
+    RestRoute(
+        "/rest/chaininfo",
+        chain_info,
+        always,
+        paths=(RestPath("/rest/chaininfo", "The state of the chain", formats=_JSON, like="getblockchaininfo"),),
+    ),
+    RestRoute(
+        "/rest/deploymentinfo/",
+        deployment_info,
+        always,
+        paths=(
+            RestPath(
+                "/rest/deploymentinfo/{hash}", "Soft forks as of a block", formats=_JSON, like="getdeploymentinfo"
+            ),
+        ),
+    ),
+    RestRoute(
+        "/rest/deploymentinfo",
+        deployment_info,
+        always,
+        paths=(RestPath("/rest/deploymentinfo", "Soft forks as of the tip", formats=_JSON, like="getdeploymentinfo"),),
+    ),
+    RestRoute(
+        "/rest/mempool/",
+        mempool,
+        always,
+        paths=(
+            RestPath("/rest/mempool/info", "The mempool in numbers", formats=_JSON, like="getmempoolinfo"),
+            RestPath(
+                "/rest/mempool/contents",
+                "The mempool's transactions",
+                formats=_JSON,
+                query=_CONTENTS_QUERY,
+                like="getrawmempool",
+            ),
+        ),
+    ),
+    RestRoute(
+        "/rest/headers/",
+        headers,
+        json_only,
+        paths=(
+            RestPath(
+                "/rest/headers/{hash}",
+                "Headers upward from a block",
+                query=COUNT,
+                json=(Result(ResultType.ARR, inner=(Result(ResultType.OBJ, inner=HEADER_FIELDS),)),),
+            ),
+        ),
+    ),
+    RestRoute(
+        "/rest/blockhashbyheight/",
+        block_hash_by_height,
+        paths=(
+            RestPath(
+                "/rest/blockhashbyheight/{height}",
+                "The hash of the block at a height",
+                json=(Result(ResultType.OBJ, inner=(Result(ResultType.STR_HEX, "blockhash", "the block's hash"),)),),
+            ),
+        ),
+    ),
 )

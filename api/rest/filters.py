@@ -16,9 +16,10 @@ from clarion.api.rest.request import (
     parse_block_hash,
     parse_number,
 )
-from clarion.api.rest.route import RestRoute, always
+from clarion.api.rest.route import COUNT, RestPath, RestRoute, always
 from clarion.api.rpc.block_filters import filter_fault, look_up_filter, look_up_headers
 from clarion.api.rpc.context import ReaderContext
+from clarion.api.rpc.spec import Result, ResultType
 from clarion.node.errors import RpcError
 from clarion.node.options.index_values import FILTER_TYPES
 from clarion.node.primitives.block_filter import BASIC_FILTER
@@ -96,6 +97,29 @@ def _check_type(ctx: ReaderContext, kind: str) -> None:
 
 
 ROUTES = (
-    RestRoute("/rest/blockfilter/", block_filter, always),
-    RestRoute("/rest/blockfilterheaders/", filter_headers, always),
+    RestRoute(
+        "/rest/blockfilter/",
+        block_filter,
+        always,
+        paths=(
+            RestPath(
+                "/rest/blockfilter/{filtertype}/{hash}",
+                "The compact filter of a block",
+                json=(Result(ResultType.OBJ, inner=(Result(ResultType.STR_HEX, "filter", "its bytes"),)),),
+            ),
+        ),
+    ),
+    RestRoute(
+        "/rest/blockfilterheaders/",
+        filter_headers,
+        always,
+        paths=(
+            RestPath(
+                "/rest/blockfilterheaders/{filtertype}/{hash}",
+                "Headers of filters upward from a block",
+                query=COUNT,
+                json=(Result(ResultType.ARR, inner=(Result(ResultType.STR_HEX, "", "a header"),)),),
+            ),
+        ),
+    ),
 )

@@ -16,9 +16,13 @@ from clarion.api.rest.request import (
     json_answer,
     parse_block_hash,
 )
-from clarion.api.rest.route import RestRoute, always
+from clarion.api.rest.route import RestPath, RestRoute, always
+from clarion.api.rpc.block_results import transaction_fields
 from clarion.api.rpc.context import ReaderContext
+from clarion.api.rpc.spec import Result, ResultType
 from clarion.api.rpc.transaction_lookup import find_transaction
+
+_BLOCK_HASH = (Result(ResultType.STR_HEX, "blockhash", "the block that holds it", optional=True),)
 
 
 def transaction(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
@@ -36,4 +40,17 @@ def transaction(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
     raise format_error()
 
 
-ROUTES = (RestRoute("/rest/tx/", transaction, always),)
+ROUTES = (
+    RestRoute(
+        "/rest/tx/",
+        transaction,
+        always,
+        paths=(
+            RestPath(
+                "/rest/tx/{txid}",
+                "A transaction of the mempool or of a block",
+                json=(Result(ResultType.OBJ, inner=(*transaction_fields(), *_BLOCK_HASH)),),
+            ),
+        ),
+    ),
+)

@@ -20,9 +20,11 @@ from clarion.api.rest.request import (
     hex_answer,
     json_answer,
 )
-from clarion.api.rest.route import RestRoute, always
+from clarion.api.rest.route import RestPath, RestRoute, always
+from clarion.api.rpc.block_results import SCRIPT_PUBKEY_FIELDS
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.parse import UINT32, is_hex
+from clarion.api.rpc.spec import Result, ResultType
 from clarion.api.rpc.unspent import ask_unspent
 from clarion.node.errors import DecodeError
 from clarion.node.primitives.address import AddressPrefixes
@@ -122,4 +124,33 @@ def _json(ctx: ReaderContext, height: int, tip: BlockHash, coins: Sequence[Coin 
     )
 
 
-ROUTES = (RestRoute("/rest/getutxos", utxos, always, has_body=True),)
+_T = ResultType
+
+_UTXO = (
+    Result(_T.NUM, "height", "height of its block"),
+    Result(_T.STR_AMOUNT, "value", "value in BTC"),
+    Result(_T.OBJ, "scriptPubKey", "the script", SCRIPT_PUBKEY_FIELDS),
+)
+
+_ANSWER = Result(
+    _T.OBJ,
+    inner=(
+        Result(_T.NUM, "chainHeight", "height of the tip"),
+        Result(_T.STR_HEX, "chaintipHash", "hash of the tip"),
+        Result(_T.STR, "bitmap", "1 for each that is unspent"),
+        Result(_T.ARR, "utxos", "the unspent ones", (Result(_T.OBJ, inner=_UTXO),)),
+    ),
+)
+
+ROUTES = (
+    RestRoute(
+        "/rest/getutxos",
+        utxos,
+        always,
+        has_body=True,
+        paths=(
+            RestPath("/rest/getutxos/{outpoints}", "Which outputs are unspent", json=(_ANSWER,)),
+            RestPath("/rest/getutxos/checkmempool/{outpoints}", "The same, the mempool counted", json=(_ANSWER,)),
+        ),
+    ),
+)
