@@ -5,10 +5,12 @@ Owns: the bits. Never: what the items mean.
 
 import math
 import secrets
+import struct
 from collections.abc import Iterator
 from hashlib import blake2b
 
 _GENERATIONS = 3
+_WORDS = struct.Struct("<16I")
 
 
 class RollingFilter:
@@ -52,8 +54,9 @@ class RollingFilter:
         )
 
     def _positions(self, item: bytes) -> Iterator[int]:
-        # Two hashes do for all (Kirsch and Mitzenmacher 2006).
-        digest = blake2b(item, digest_size=16, key=self._key).digest()
-        at, step = int.from_bytes(digest[:8]), int.from_bytes(digest[8:]) | 1
-        for count in range(self._hashes):
-            yield (at + count * step) % self._bits
+        # Each has bits of its own: derived from two numbers, all would agree too often where the filter is small.
+        for first in range(0, self._hashes, _WORDS.size // 4):
+            salt = first.to_bytes(2, "little")
+            words = _WORDS.unpack(blake2b(item, digest_size=_WORDS.size, key=self._key, salt=salt).digest())
+            for word in words[: self._hashes - first]:
+                yield word % self._bits
