@@ -15,6 +15,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 
 from clarion.node.errors import ConfigError
+from clarion.node.net.address import Network as NetworkKind
+from clarion.node.net.subnet import parse_subnet
 
 COOKIE_USER = "__cookie__"
 
@@ -144,15 +146,16 @@ def parse_allowed(values: Sequence[str]) -> tuple[Network, ...]:
     """Return the networks of -rpcallowip with the loopback ones, which are always allowed. Raises ConfigError."""
     networks: list[Network] = [ip_network("127.0.0.0/8"), ip_network("::1/128")]
     for value in values:
-        try:
-            # As everywhere in the reference, an IPv6 address may stand in brackets.
-            networks.append(ip_network(value.replace("[", "").replace("]", ""), strict=False))
-        except ValueError:
+        subnet = parse_subnet(value)
+        if subnet is None:
             raise ConfigError(
                 f"Invalid -rpcallowip subnet specification: {value}. Valid values are a single IP (e.g. 1.2.3.4), "
                 "a network/netmask (e.g. 1.2.3.4/255.255.255.0), a network/CIDR (e.g. 1.2.3.4/24), all ipv4 "
                 "(0.0.0.0/0), or all ipv6 (::/0)."
-            ) from None
+            )
+        # Nobody comes from an address of the other networks.
+        if subnet.network.network in (NetworkKind.IPV4, NetworkKind.IPV6):
+            networks.append(ip_network(f"{ip_address(subnet.network.raw)}/{subnet.bits}"))
     return tuple(networks)
 
 

@@ -11,7 +11,7 @@ from clarion.api.rpc.parse import parse_int
 from clarion.api.rpc.registry import NODE, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import RpcError
-from clarion.node.net.address import Endpoint, Network, parse_address
+from clarion.node.net.address import Endpoint, Network, parse_address, without_brackets
 from clarion.node.net.address_manager.entry import AddressEntry
 from clarion.node.net.address_manager.manager import AddressManager
 from clarion.node.net.messages.addresses import TimedAddress
@@ -185,7 +185,7 @@ def _entry_json(entry: AddressEntry) -> dict[str, Any]:
 )
 def addpeeraddress(ctx: NodeContext, address: str, port: Any, tried: bool) -> dict[str, Any]:
     """Add an address as if its node had told us of itself. Raises RpcError -30 for what is no address."""
-    found = parse_address(address.removeprefix("[").removesuffix("]"))
+    found = parse_address(without_brackets(address))
     endpoint_port = parse_int(port, _PORT)
     if found is None:
         raise RpcError(RpcCode.CLIENT_INVALID_IP_OR_SUBNET, "Invalid IP address")

@@ -8,7 +8,7 @@ import asyncio
 from dataclasses import dataclass
 
 from clarion.node.net.address import Endpoint, parse_endpoint
-from clarion.node.net.connector import Connector
+from clarion.node.net.connector import Connector, default_port
 from clarion.node.net.context import NetContext
 from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.peer_manager import PeerManager
@@ -95,5 +95,5 @@ class AddedNodes:
             rounds += 1
 
     def _endpoint(self, name: str) -> Endpoint | None:
-        endpoint = parse_endpoint(name, self._context.params.default_port)
+        endpoint = parse_endpoint(name, default_port(name, self._context.params.default_port))
         return endpoint if endpoint is not None and endpoint.address.is_valid else None

@@ -8,6 +8,7 @@ Source: Bitcoin Core's src/netaddress.{h,cpp}, BIP155.
 import base64
 import hashlib
 import ipaddress
+import socket
 from dataclasses import dataclass
 from enum import Enum
 
@@ -249,22 +250,33 @@ def as_cjdns(address: NetAddress) -> NetAddress:
 
 
 def parse_address(text: str) -> NetAddress | None:
-    """Return the address that `text` says in numbers or as a .onion or .b32.i2p name, None for anything else."""
+    """Return the address that `text` says in numbers or as a .onion or .b32.i2p name, None for anything else.
+
+    Numbers are read as the reference reads them, by getaddrinfo: `127.1` is 127.0.0.1, and a scope must exist here.
+    """
     lowered = text.lower()
     if lowered.endswith(".onion"):
         return _parse_onion(lowered.removesuffix(".onion"))
     if lowered.endswith(".b32.i2p"):
         key = _base32(lowered.removesuffix(".b32.i2p"), 52)
         return None if key is None else NetAddress(Network.I2P, key)
-    host, _, scope = text.partition("%")
-    try:
-        ip = ipaddress.ip_address(host)
-    except ValueError:
+    if not text or "\0" in text:
         return None
+    try:
+        # No name is looked up: this is only how the system reads numbers, short and octal ones of IPv4 among them.
+        found = socket.getaddrinfo(text, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, ValueError):
+        return None
+    sockaddr = found[0][4]
+    host, _, _ = str(sockaddr[0]).partition("%")
+    ip = ipaddress.ip_address(host)
     if isinstance(ip, ipaddress.IPv4Address):
         return NetAddress(Network.IPV4, ip.packed)
     address = from_v1(ip.packed)
-    return NetAddress(address.network, address.raw, scope) if scope else address
+    if address.network is Network.INTERNAL:
+        return None
+    scope = sockaddr[3] if len(sockaddr) == 4 else 0
+    return NetAddress(address.network, address.raw, str(scope)) if scope else address
 
 
 def _parse_onion(text: str) -> NetAddress | None:
@@ -284,6 +296,11 @@ def _base32(text: str, length: int) -> bytes | None:
         return base64.b32decode(text.upper() + "=" * (-length % 8))
     except ValueError:
         return None
+
+
+def without_brackets(text: str) -> str:
+    """Return a host without the pair of brackets that it may stand in."""
+    return text[1:-1] if text.startswith("[") and text.endswith("]") else text
 
 
 def internal_address(name: str) -> NetAddress:

@@ -227,7 +227,8 @@ class Connections:
             raise OSError("the socket has no address")
         host, port = found[:2]
         address = parse_address(host)
-        assert address is not None, "a socket's address is one in numbers"
+        if address is None:
+            raise OSError(f"{host} is nobody's address")
         return Endpoint(self._context.options.local_view(from_v1(address.to_v1())), port)
 
     def _network_key(self, network: Network, bound_to: Endpoint, port: int) -> int:

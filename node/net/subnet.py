@@ -6,9 +6,11 @@ Source: Bitcoin Core's CSubNet and LookupSubNet.
 
 from dataclasses import dataclass
 
-from clarion.node.net.address import NetAddress, Network, parse_address
+from clarion.node.net.address import NetAddress, Network, parse_address, without_brackets
 
 _IP = (Network.IPV4, Network.IPV6)
+_MOST_BITS = 0xFF
+"""A greater number is no number of bits but a netmask that was written as one number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,8 @@ def subnet_of(address: NetAddress, bits: int | None = None) -> Subnet:
 def parse_subnet(text: str) -> Subnet | None:
     """Return the range that `address`, `address/bits` or `address/netmask` says, None for anything else."""
     host, slash, mask = text.rpartition("/") if "/" in text else (text, "", "")
-    address = parse_address(host.removeprefix("[").removesuffix("]"))
-    if address is None or address.network is Network.INTERNAL:
+    address = parse_address(without_brackets(host))
+    if address is None:
         return None
     if not slash:
         return subnet_of(address)
@@ -58,9 +60,9 @@ def _masked(raw: bytes, bits: int) -> bytes:
 def _mask_bits(text: str, address: NetAddress) -> int | None:
     """Return how many bits a number or a netmask in the address's own network keeps, None if it is no mask."""
     width = 8 * len(address.raw)
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.isdigit() and int(text) <= _MOST_BITS:
         return int(text) if int(text) <= width else None
-    mask = parse_address(text)
+    mask = parse_address(without_brackets(text))
     if mask is None or mask.network is not address.network:
         return None
     value = int.from_bytes(mask.raw, "big")

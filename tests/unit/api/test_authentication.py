@@ -92,15 +92,16 @@ def test_whitelists_are_intersected() -> None:
         ("10.1.2.3", True),
         ("1.2.3.4", True),
         ("fd00::1", True),
+        ("11.0.7.7", True),
+        ("11.1.0.1", False),
         ("10.2.0.1", False),
         ("fe80::1%eth0", False),
         ("nonsense", False),
     ],
 )
 def test_allowed_clients(client: str, allowed: bool) -> None:
-    assert (
-        is_allowed(client, parse_allowed(["10.1.0.0/16", "1.2.3.4", "1.2.3.5/255.255.255.255", "[fd00::1]"])) is allowed
-    )
+    networks = parse_allowed(["10.1.0.0/16", "1.2.3.4", "1.2.3.5/255.255.255.255", "[fd00::1]", "11.1/16"])
+    assert is_allowed(client, networks) is allowed
 
 
 def test_bad_network() -> None:

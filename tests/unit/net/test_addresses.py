@@ -69,7 +69,9 @@ def test_addresses_that_stand_for_ipv4(text: str, linked: str | None) -> None:
     assert (address.network_class is Network.IPV4) == (linked is not None)
 
 
-@pytest.mark.parametrize("text", ["", "1.2.3", "1.2.3.4.5", "::g", ONION[1:], "a" * 56 + ".onion", "x.b32.i2p", "host"])
+@pytest.mark.parametrize(
+    "text", ["", "1.2.256.3", "1.2.3.4.5", "::g", ONION[1:], "a" * 56 + ".onion", "x.b32.i2p", "host"]
+)
 def test_no_addresses(text: str) -> None:
     assert parse_address(text) is None
 
@@ -121,3 +123,27 @@ def test_endpoints_as_text() -> None:
     endpoint = parse_endpoint("8.8.8.8:255", 8333)
     assert isinstance(endpoint, Endpoint)
     assert endpoint.to_v2().hex() == "010408080808" + "00ff"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("127.1", "127.0.0.1"),
+        ("127.1:5", "127.0.0.1:5"),
+        ("1.2.772", "1.2.3.4"),
+        ("2130706433", "127.0.0.1"),
+        ("0x7f.1", "127.0.0.1"),
+        ("[0177.0.0.1]:5", "127.0.0.1:5"),
+        ("[::ffff:1.2.3.4]", "1.2.3.4"),
+        ("fe80::1%1", "fe80::1%1"),
+    ],
+)
+def test_numbers_are_read_as_the_system_reads_them(text: str, shown: str) -> None:
+    assert str(parse_endpoint(text, 0)).removesuffix(":0").strip("[]") == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1.2.3.4 ", "1.2.3.4 x", "256.1", "1.2.3.4.5", "1.2.3.4\0", "bücher", "fd6b:88c0:8724::1", "a" * 300]
+)
+def test_what_is_no_address(text: str) -> None:
+    assert parse_address(text) is None

@@ -141,6 +141,7 @@ def test_added_nodes(host: Host) -> None:
     async def work() -> None:
         assert host.added.add(host.name, False)
         assert not host.added.add(host.name, False)
+        assert not host.added.add(host.name.replace("127.0.0.1", "127.1"), False)
         assert host.added.contains(endpoint_of(host.name))
         host.spawn(host.added.keep_added())
         await asyncio.sleep(0.1)
