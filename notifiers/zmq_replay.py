@@ -1,6 +1,7 @@
 """Replay over ZMQ: `-zmqreplay` serves the log from any cursor, and the messages of Core's topics that somebody missed.
 
-Owns: the ROUTER socket, its thread and the protocol. Never: what a cursor means (`stream.log_reader`).
+Owns: the ROUTER socket, its thread and the protocol. Never: what a cursor means (`stream.log_reader`), who of those
+that follow wants an event (`stream.news`).
 A request is [name, JSON]: `name` is the client's and comes back with each answer, the fields are those of a stream,
 with `follow` (go on with what is new). [name] alone ends it. Answers are [name, kind, JSON]: events by their type,
 notices, `end`, `error`. With `topic`, `counter` and `count` instead of `from` they are [name, topic, body, counter].
@@ -29,6 +30,7 @@ from clarion.notifiers.pub_socket import bind_socket
 from clarion.notifiers.stream.confirmations import Confirmations
 from clarion.notifiers.stream.log_reader import LogReader
 from clarion.notifiers.stream.messages import MessageEncoder, error_message, notice
+from clarion.notifiers.stream.news import News
 from clarion.notifiers.stream.request import StreamRequest, parse_request
 from clarion.notifiers.topic_marks import TopicMarks
 from clarion.notifiers.topic_replay import missed_messages
@@ -41,6 +43,8 @@ MAX_REPLAYS = 1000
 _BLOCKED_MS = 20
 _HWM = 1000
 _SENDS_A_TURN = 500
+_WAITING_LIMIT = 5000
+"""Events that wait for one client who follows; who needs more reads them from the log later."""
 
 
 @dataclass(eq=False)
@@ -98,6 +102,7 @@ class ReplayServer:
         os.set_blocking(self._wake_write, False)
         self._reader = self._open_reader()
         self._log = LogReader(self._reader)
+        self._news: News[_Replay] = News(self._log)
         self._thread = threading.Thread(target=self._serve, name="zmq-replay", daemon=True)
         self._thread.start()
 
@@ -138,8 +143,7 @@ class ReplayServer:
             ready = dict(poller.poll(0 if busy else _BLOCKED_MS if blocked else int(ALIVE_S * 1000)))
             if self._wake_read in ready:
                 os.read(self._wake_read, 4096)
-                for replay in self._replays.values():
-                    replay.has_news = True
+                self._tell_news()
             if self._socket in ready:
                 self._receive()
             busy = blocked = False
@@ -154,12 +158,13 @@ class ReplayServer:
             except zmq.Again:
                 return
             if len(frames) == 2:
-                self._replays.pop((frames[0], frames[1]), None)
+                self._end((frames[0], frames[1]))
             elif len(frames) == 3:
                 self._begin((frames[0], frames[1]), frames[2])
 
     def _begin(self, route: tuple[bytes, bytes], body: bytes) -> None:
         try:
+            self._end(route)
             if len(self._replays) >= MAX_REPLAYS:
                 raise StreamError("unavailable", "too many replays at a time")
             self._replays[route] = self._replay(route, _fields(body))
@@ -167,6 +172,33 @@ class ReplayServer:
             self._send([*route, b"error", error_message(error)])
         except ClarionError as error:
             self._send([*route, b"error", error_message(StreamError("unavailable", str(error)))])
+
+    def _end(self, route: tuple[bytes, bytes]) -> None:
+        replay = self._replays.pop(route, None)
+        if replay is not None:
+            self._news.drop(replay)
+
+    def _tell_news(self) -> None:
+        """Read on for those who have caught up, once for all of them; the others look for themselves."""
+        for replay in self._replays.values():
+            replay.has_news = replay not in self._news
+        try:
+            for told, who in self._news.read():
+                kind = TYPE_NAMES[type(told.event)].encode()
+                bodies: dict[frozenset[str], bytes] = {}
+                for replay in who:
+                    details = replay.request.details
+                    body = bodies.get(details) or bodies.setdefault(details, self._encoder.event(told, details))
+                    replay.waiting.append([*replay.route, kind, body])
+                    replay.cursor = told.cursor
+                    if len(replay.waiting) >= _WAITING_LIMIT:
+                        self._news.drop(replay)
+                        replay.has_news = True
+        except ClarionError as error:
+            # Each finds out for himself whether that concerns him, and is told.
+            _log.error("zmq replay: can't read what is new: %s", error)
+            for replay in list(self._replays.values()):
+                replay.has_news |= self._news.drop(replay)
 
     def _replay(self, route: tuple[bytes, bytes], fields: dict[str, Any]) -> _Replay:
         follow = bool(fields.pop("follow", False))
@@ -195,20 +227,22 @@ class ReplayServer:
             except zmq.Again:
                 return False, True
             except zmq.ZMQError:
-                del self._replays[replay.route]
+                self._end(replay.route)
                 return False, False
             replay.waiting.popleft()
             replay.last_sent = time.monotonic()
         if replay.waiting:
             return True, False
         if replay.is_over:
-            del self._replays[replay.route]
+            self._end(replay.route)
             return False, False
         if replay.has_news:
             self._read(replay)
             return True, False
         if time.monotonic() - replay.last_sent >= ALIVE_S:
-            replay.waiting.append([*replay.route, b"alive", notice("alive", replay.cursor)])
+            replay.waiting.append(
+                [*replay.route, b"alive", notice("alive", self._news.place_of(replay, replay.cursor))]
+            )
             return True, False
         return False, False
 
@@ -230,6 +264,9 @@ class ReplayServer:
             replay.is_live, replay.is_over = True, not replay.follow
             kind_text = "live" if replay.follow else "end"
             replay.waiting.append([*replay.route, kind_text.encode(), notice(kind_text, replay.cursor)])
+        if page.is_last and replay.follow and replay.depth is None:
+            admitted = self._news.admit(replay, replay.cursor, request.wanted, request.details)
+            replay.has_news = not admitted
 
     def _send(self, frames: list[bytes]) -> None:
         with contextlib.suppress(zmq.ZMQError):  # full or gone: there is nobody to tell

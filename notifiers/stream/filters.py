@@ -15,6 +15,7 @@ from clarion.node.events.events import Event, TxAdded, TxConfirmed, TxRemoved, T
 from clarion.node.events.expand import ALL_EVENTS
 from clarion.node.events.mempool_rows import BLOCK_REASON
 from clarion.node.primitives.coin import SpentOutput
+from clarion.node.primitives.descriptor_range import ScriptWindow
 from clarion.node.primitives.opcodes import OP_RETURN
 from clarion.node.primitives.script import read_op
 from clarion.node.primitives.transaction import Transaction
@@ -31,12 +32,9 @@ class StreamEvent:
     def __init__(self, event: Event, cursor: Cursor, spent: Sequence[SpentOutput] | None = None) -> None:
         self.event = event
         self.cursor = cursor
-        self.spent = event.spent if isinstance(event, TxAdded) else spent
-
-    @property
-    def tx(self) -> Transaction | None:
+        self.tx: Transaction | None = event.tx if isinstance(event, TRANSACTION_EVENTS) else None
         """The transaction that the event carries."""
-        return self.event.tx if isinstance(self.event, TxAdded | TxConfirmed | TxUnconfirmed) else None
+        self.spent = event.spent if isinstance(event, TxAdded) else spent
 
     @cached_property
     def moved(self) -> Sequence[SpentOutput]:
@@ -53,6 +51,11 @@ class StreamEvent:
     def script_hashes(self) -> frozenset[bytes]:
         """The SHA-256 of those scripts."""
         return frozenset(sha256(script).digest() for script in self.scripts)
+
+    @cached_property
+    def largest_sat(self) -> int:
+        """The value of the largest of those outputs, -1 if there are none."""
+        return max((output.value for output in self.moved), default=-1)
 
     @cached_property
     def outpoints(self) -> frozenset[bytes]:
@@ -73,9 +76,10 @@ class EventFilter:
     """What a subscriber wants. All hashes and outpoints are bytes in internal order, script hashes as SHA-256 gives them.
 
     An event passes if its type is wanted and, for events of transactions, one of the *keys* (`txids`, `scripts`,
-    `script_hashes`, `outpoints`, `op_returns`) fits or there are none, and one of the outputs concerned has
+    `windows`, `script_hashes`, `outpoints`, `op_returns`) fits or there are none, and one of the outputs concerned has
     `min_value_sat`. TxRemoved carries only a txid: for keys of another kind all are delivered, except for a block's,
     since TxConfirmed follows. `min_conf`: blocks and their transactions are told when they are so deep.
+    `windows` grow with the events that are asked about, so a filter that has some belongs to one subscriber.
     """
 
     types: frozenset[EventType] = ALL_EVENTS
@@ -84,6 +88,7 @@ class EventFilter:
     script_hashes: frozenset[bytes] = frozenset()
     outpoints: frozenset[bytes] = frozenset()
     op_returns: tuple[bytes, ...] = ()
+    windows: tuple[ScriptWindow, ...] = ()
     min_value_sat: int = 0
     min_conf: int = 1
 
@@ -95,12 +100,12 @@ class EventFilter:
     @property
     def has_content_keys(self) -> bool:
         """Whether transactions are looked for by what is in them."""
-        return bool(self.scripts or self.script_hashes or self.outpoints or self.op_returns)
+        return bool(self.scripts or self.windows or self.script_hashes or self.outpoints or self.op_returns)
 
     @property
     def needs_spent(self) -> bool:
         """Whether the outputs that transactions of blocks spend must be known."""
-        spends = bool(self.scripts or self.script_hashes or self.min_value_sat)
+        spends = bool(self.scripts or self.windows or self.script_hashes or self.min_value_sat)
         return spends and bool(self.types & {TxConfirmed, TxUnconfirmed})
 
     def accepts(self, told: StreamEvent) -> bool:
@@ -124,8 +129,11 @@ class EventFilter:
     def _fits(self, told: StreamEvent) -> bool:
         tx = told.tx
         assert tx is not None
+        # Asked first and all: a window grows with what is seen, whatever else lets the event pass.
+        in_windows = [window for window in self.windows if window.note(told.scripts)]
         return bool(
-            tx.txid in self.txids
+            in_windows
+            or tx.txid in self.txids
             or (self.outpoints and not self.outpoints.isdisjoint(told.outpoints))
             or (self.scripts and not self.scripts.isdisjoint(told.scripts))
             or (self.script_hashes and not self.script_hashes.isdisjoint(told.script_hashes))
@@ -134,11 +142,13 @@ class EventFilter:
 
     def _is_worth(self, told: StreamEvent) -> bool:
         """Whether one output is worth enough: one with a wanted script, if any output has one."""
-        concerned = [each for each in told.moved if self._is_wanted(each.script_pubkey)] or told.moved
-        return any(each.value >= self.min_value_sat for each in concerned)
+        if told.largest_sat < self.min_value_sat:
+            return False
+        concerned = [each.value for each in told.moved if self._is_wanted(each.script_pubkey)]
+        return not concerned or max(concerned) >= self.min_value_sat
 
     def _is_wanted(self, script: bytes) -> bool:
-        if script in self.scripts:
+        if script in self.scripts or any(script in window for window in self.windows):
             return True
         return bool(self.script_hashes) and sha256(script).digest() in self.script_hashes
 

@@ -12,6 +12,7 @@ from clarion.node.events.encoding import parse_details, parse_types
 from clarion.node.events.expand import ALL_EVENTS
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.address import decode_address
+from clarion.node.primitives.descriptor_range import ScriptWindow, read_descriptor_range
 from clarion.node.primitives.ids import hash_from_hex, make_outpoint
 from clarion.notifiers.stream.filters import EventFilter
 
@@ -23,6 +24,7 @@ FIELDS = frozenset(
         "txids",
         "addresses",
         "scripts",
+        "descriptors",
         "script_hashes",
         "outpoints",
         "op_returns",
@@ -56,7 +58,9 @@ def parse_request(fields: Mapping[str, Any], params: ChainParams) -> StreamReque
             values[field] = _read(field, value, params)
     except (DecodeError, ValueError) as error:
         raise StreamError("bad-request", f"{field}: {error}") from None
+    windows: list[ScriptWindow] = values.get("descriptors", [])
     scripts = values.get("scripts", frozenset()) | values.get("addresses", frozenset())
+    scripts = scripts.union(*(each.indexes for each in windows if not each.described.gap))
     wanted = EventFilter(
         types=values.get("types", ALL_EVENTS),
         txids=values.get("txids", frozenset()),
@@ -64,6 +68,7 @@ def parse_request(fields: Mapping[str, Any], params: ChainParams) -> StreamReque
         script_hashes=values.get("script_hashes", frozenset()),
         outpoints=values.get("outpoints", frozenset()),
         op_returns=values.get("op_returns", ()),
+        windows=tuple(each for each in windows if each.described.gap),
         min_value_sat=values.get("min_value_sat", 0),
         min_conf=values.get("min_conf", 1),
     )
@@ -75,6 +80,11 @@ def _read(field: str, value: Any, params: ChainParams) -> Any:
         return str(value)
     if field in ("min_value_sat", "min_conf"):
         return _number(value, *((0, 2**63 - 1) if field == "min_value_sat" else (1, MAX_CONF)))
+    if field == "descriptors":
+        described = _outside_brackets(value) if isinstance(value, str) else value
+        if not isinstance(described, list):
+            raise ValueError("a list of descriptors expected")
+        return [ScriptWindow(read_descriptor_range(each, params)) for each in described]
     words = _words(value)
     match field:
         case "types":
@@ -98,6 +108,18 @@ def _words(value: Any) -> Sequence[str]:
     words = value.split(",") if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
         raise ValueError("a list of words expected")
+    return words
+
+
+def _outside_brackets(text: str) -> list[str]:
+    """Return the words of a text with commas between them, but for commas in brackets."""
+    words, depth = [""], 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if char == "," and not depth:
+            words.append("")
+        else:
+            words[-1] += char
     return words
 
 

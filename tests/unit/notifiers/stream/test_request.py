@@ -48,3 +48,41 @@ def test_wrong_field_is_named(fields: dict[str, object]) -> None:
     with pytest.raises(StreamError, match=next(iter(fields))) as refused:
         parse_request(fields, PARAMS)
     assert refused.value.code == "bad-request"
+
+
+XPUB = "tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B"
+RANGED = f"wpkh({XPUB}/0/*)"
+
+
+def test_descriptors_become_scripts_and_those_with_a_gap_windows() -> None:
+    fixed = parse_request({"descriptors": [{"desc": RANGED, "range": [3, 5]}, "raw(51)"]}, PARAMS).wanted
+    growing = parse_request({"descriptors": [{"desc": RANGED, "gap": 4}]}, PARAMS).wanted
+    assert (len(fixed.scripts), fixed.windows) == (4, ())
+    assert b"\x51" in fixed.scripts
+    assert (growing.scripts, growing.windows[0].last) == (frozenset(), 3)
+    assert growing.needs_spent
+
+
+def test_descriptors_in_text_keep_the_commas_in_their_brackets() -> None:
+    multi = f"wsh(multi(1,{XPUB}/1/*,{XPUB}/2/*))"
+    wanted = parse_request({"descriptors": f"raw(51),{multi}"}, PARAMS).wanted
+    assert len(wanted.scripts) == 1002
+
+
+@pytest.mark.parametrize(
+    ("described", "words"),
+    [
+        ("wpkh(nothing)", "descriptors: "),
+        ([{"desc": RANGED, "range": [5, 3]}], "does not end before"),
+        ([{"desc": "raw(51)", "range": 3}], "with a \\*"),
+        ([{"desc": RANGED, "gap": -1}], "gap is"),
+        ([{"desc": RANGED, "colour": 1}], "no 'colour'"),
+        ([{"desc": RANGED, "range": 1_000_000}], "at most 1000000"),
+        ([7], "an object"),
+        ({"desc": RANGED}, "a list"),
+        ([f"wpkh({XPUB}/0h/*)"], "private keys"),
+    ],
+)
+def test_wrong_descriptor_is_refused_with_its_reason(described: object, words: str) -> None:
+    with pytest.raises(StreamError, match=words):
+        parse_request({"descriptors": described}, PARAMS)
