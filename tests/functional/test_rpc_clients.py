@@ -1,10 +1,13 @@
 """Clients that others wrote, against a real node: what they read of an answer must be there."""
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -80,8 +83,12 @@ const Client = require("bitcoin-core");
 
 def test_npm_bitcoin_core(node: Node) -> None:
     program = shutil.which("node")
-    if program is None or subprocess.run([program, "-e", 'require("bitcoin-core")'], capture_output=True).returncode:
+    # `make install` puts the package beside Python's.
+    folders = os.pathsep.join([str(Path(sys.prefix, "npm", "node_modules")), os.environ.get("NODE_PATH", "")])
+    env = {**os.environ, "NODE_PATH": folders}
+    find = 'require("bitcoin-core")'
+    if program is None or subprocess.run([program, "-e", find], capture_output=True, env=env).returncode:
         pytest.skip("node.js with the package bitcoin-core is not installed (NODE_PATH names its folder)")
     command = [program, "-e", NODE_SCRIPT, node.cookie(), str(node.rpc_port)]
-    answer = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    answer = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60, env=env).stdout)
     assert answer == {"best": node.rpc("getbestblockhash"), "count": BLOCKS, "height": BLOCKS, "code": -8}
