@@ -67,7 +67,8 @@ class Config:
     """SQLAlchemy URL; None means SQLite files in the chain's directory."""
     dbcache_mib: int
     db_batch_bytes: int
-    blocks_xor: bool
+    blocks_xor: bool | None
+    """Whether block files have a random key; None takes what is there."""
     fast_prune: bool
     prune_mib: int
     reindex: bool
@@ -242,7 +243,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         database_url=_database_url(read),
         dbcache_mib=max(4, read.number("dbcache", 450)),
         db_batch_bytes=read.number("dbbatchsize", 32 << 20, 1),
-        blocks_xor=read.flag("blocksxor", True),
+        blocks_xor=None if read.settings.get("blocksxor") is None else read.flag("blocksxor", True),
         fast_prune=read.flag("fastprune", False),
         prune_mib=read_prune(read),
         reindex=read.flag("reindex", False),

@@ -17,6 +17,7 @@ from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
 from clarion.node.storage.restore import is_restoring
 from clarion.node.storage.rows import ChainCommit
 from clarion.node.storage.undo_files import UndoFiles
+from clarion.node.storage.xor_key import ensure_xor_key
 
 FAST_PRUNE_FILE_SIZE = 0x10000
 """Size of block files with `-fastprune`, as in the reference."""
@@ -50,6 +51,7 @@ def open_storage(config: Config, params: ChainParams, lock: DirectoryLock, *, re
         stack.callback(lock.release)
         database = open_database(config.database_url, config.chain_dir, params, lock=lock)
         stack.callback(database.close)
+        ensure_xor_key(config.blocks_dir, wanted=config.blocks_xor)
         size = FAST_PRUNE_FILE_SIZE if config.fast_prune else MAX_BLOCK_FILE_SIZE
         block_files = BlockFiles(config.blocks_dir, params.magic, max_file_size=size)
         stack.callback(block_files.close)

@@ -1,13 +1,15 @@
 """Soft forks that miners signal for and that this node does not know.
 
-Owns: the state machine of all version bits at once, for warnings. Never: known deployments (`versionbits`), telling anybody.
+Owns: the state machine of all version bits that may signal, for warnings. Never: known deployments (`versionbits`), telling anybody.
 """
 
 from clarion.node.consensus.position import ChainPosition
-from clarion.node.consensus.versionbits import NUM_BITS, TOP_BITS, TOP_MASK, VersionBits, last_of_period
+from clarion.node.consensus.versionbits import TOP_BITS, TOP_MASK, VersionBits, last_of_period
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import BlockHash
 
+SIGNAL_BITS = 5
+"""The lowest bits may signal; the others are free for miners' other uses (BIP323)."""
 MAIN_PERIOD, MAIN_THRESHOLD = 2016, 1815
 """Blocks of a period on a main network, and how many of them lock a bit in (BIP9's 90 %)."""
 
@@ -27,7 +29,7 @@ class UnknownRules:
     def activations(self, tip: ChainPosition) -> list[tuple[int, bool]]:
         """Return (bit, active) of each bit that is locked in or active for the block on top of `tip`, lowest first."""
         locked, active = self._state(tip)
-        return [(bit, active >> bit & 1 == 1) for bit in range(NUM_BITS) if (locked | active) >> bit & 1]
+        return [(bit, active >> bit & 1 == 1) for bit in range(SIGNAL_BITS) if (locked | active) >> bit & 1]
 
     def _state(self, tip: ChainPosition) -> tuple[int, int]:
         """Return the bits that are locked in and those that are active behind the last whole period up to `tip`."""
@@ -49,11 +51,11 @@ class UnknownRules:
 
     def _majority(self, last: ChainPosition) -> int:
         """Return the unknown bits that enough blocks of the period that ends in `last` signal for."""
-        counts = dict.fromkeys(range(NUM_BITS), 0)
+        counts = dict.fromkeys(range(SIGNAL_BITS), 0)
         first = last.ancestor(last.height - self._period + 1)
         assert first is not None
         # Known deployments change their state between periods only, and all periods of a network are equally long.
-        unknown = ~self._bits.block_version(first.prev) & ((1 << NUM_BITS) - 1)
+        unknown = ~self._bits.block_version(first.prev) & ((1 << SIGNAL_BITS) - 1)
         block: ChainPosition | None = last
         for _ in range(self._period):
             assert block is not None

@@ -15,8 +15,6 @@ from clarion.node.primitives.ids import BlockHash
 
 TOP_BITS = 0x20000000
 TOP_MASK = 0xE0000000
-NUM_BITS = 29
-"""Number of bits that a version can signal."""
 
 
 class ThresholdState(Enum):

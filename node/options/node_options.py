@@ -19,7 +19,7 @@ GENERAL = [
     Option("assumevalid", _HEX, _OPT, "Skip script checks of this block's ancestors (0: check all)", argument="=<hex>"),
     Option("blocknotify", _TEXT, _OPT, "Run <cmd> on a new tip; %s is its hash", argument="=<cmd>"),
     Option("blocksdir", _PATH, _OPT, "Folder that holds blocks/", "data directory", argument="=<dir>"),
-    Option("blocksxor", _FLAG, _OPT, "Obfuscate new block files with a random key", "1", effect=_LATER),
+    Option("blocksxor", _FLAG, _OPT, "Obfuscate the files of a new blocks/ with a random key", "what is there, else 0"),
     Option("coinstatsindex", _FLAG, _OPT, "Keep statistics of the coins at every height", "0"),
     Option("conf", _PATH, _OPT, "Configuration file", "bitcoin.conf in the data directory", argument="=<file>"),
     Option("daemon", _FLAG, _OPT, "Run in the background", "0"),

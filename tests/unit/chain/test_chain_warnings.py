@@ -19,7 +19,8 @@ from helpers.chain_builder import (
 from helpers.chain_node import ChainNode
 
 PERIOD = 144
-UNKNOWN = 0x20000000 | 1 << 5
+UNKNOWN = 0x20000000 | 1 << 3 | 1 << 5
+"""Bit 5 is one of those that say nothing (BIP323)."""
 
 
 def signalling(prev: Built, count: int) -> list[Built]:
@@ -49,20 +50,20 @@ def test_unknown_rules_are_told_once_they_are_active(tmp_path: Path) -> None:
     node.submit(*chain)
     assert (node.manager.initial_download, warnings.messages()) == (False, [])
     node.submit(*make_chain(chain[-1], 2))
-    assert warnings.messages() == told == ["Unknown new rules activated (versionbit 5)"]
+    assert warnings.messages() == told == ["Unknown new rules activated (versionbit 3)"]
 
 
 def test_nothing_is_told_of_rules_in_initial_download(tmp_path: Path) -> None:
     node = ChainNode(tmp_path)
     warnings, told = watched(node)
-    warnings._rules.activations = lambda tip: [(5, True)]  # type: ignore[method-assign]
+    warnings._rules.activations = lambda tip: [(3, True)]  # type: ignore[method-assign]
     node.manager.state.initial_download = node.manager.state.importing = True
     chain = make_chain(genesis(), 2)
     node.submit(chain[0])
     assert (warnings.messages(), told) == ([], [])
     node.manager.state.importing = False
     node.submit(chain[1])
-    assert warnings.messages() == told == ["Unknown new rules activated (versionbit 5)"]
+    assert warnings.messages() == told == ["Unknown new rules activated (versionbit 3)"]
 
 
 def submit_invalid(node: ChainNode, count: int) -> Built:

@@ -128,11 +128,11 @@ def test_what_counts_as_a_signal(version: int, expected: bool) -> None:
 
 
 def test_unknown_rules_are_noticed() -> None:
-    last = chain(PERIOD, period(None), version=0x20000000 | 1 << 5)
+    last = chain(PERIOD, period(None), version=0x20000000 | 1 << 3 | 1 << 5)
     rules = UnknownRules(params(start=-2))
-    assert rules.activations(last) == [(5, False)]
-    assert rules.activations(period(last)) == [(5, True)]
-    assert rules.activations(period(period(last))) == [(5, True)]
+    assert rules.activations(last) == [(3, False)]
+    assert rules.activations(period(last)) == [(3, True)]
+    assert rules.activations(period(period(last))) == [(3, True)]
 
 
 def test_known_rules_are_no_surprise() -> None:
@@ -140,7 +140,7 @@ def test_known_rules_are_no_surprise() -> None:
 
 
 def test_unknown_rules_need_a_majority_behind_the_first_period() -> None:
-    signal = 0x20000000 | 1 << 5
+    signal = 0x20000000 | 1 << 3
     in_first_period = chain(PERIOD, None, version=signal)
     assert UnknownRules(params(start=-2)).activations(in_first_period) == []
     too_few = chain(PERIOD * 3 // 4 - 1, period(None), version=signal)
