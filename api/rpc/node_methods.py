@@ -28,6 +28,7 @@ METHOD_MODULES = (
     "block_stats",
     "block_template",
     "blockchain",
+    "block_from_peer",
     "chain_control",
     "chain_files",
     "chain_state",

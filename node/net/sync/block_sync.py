@@ -5,6 +5,7 @@ Owns: the composition of this package and the choice of the peer that headers ar
 
 import logging
 
+from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.net.context import NetContext
 from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.peer_manager import PeerManager
@@ -16,7 +17,7 @@ from clarion.node.net.sync.headers import HeaderSync
 from clarion.node.net.sync.recent_blocks import RecentBlocks
 from clarion.node.net.sync.requests import BlockRequests
 from clarion.node.net.sync.serving import BlockServing
-from clarion.node.net.sync.state import SyncState, can_serve_blocks, is_limited, is_preferred
+from clarion.node.net.sync.state import SyncState, can_serve_blocks, can_serve_witnesses, is_limited, is_preferred
 
 RECENT_S = 24 * 60 * 60
 
@@ -61,6 +62,20 @@ class BlockSync:
         for peer in list(self._peers.peers.values()):
             if peer.fully_connected and not peer.leaving:
                 self.announcements.announce(peer)
+
+    def fetch(self, peer_id: int, entry: BlockIndexEntry) -> str | None:
+        """Ask one peer for a block; None, or why it can't be asked in the reference's words."""
+        if self._manager.state.importing:
+            return "Loading blocks ..."
+        peer = self._peers.peers.get(peer_id)
+        if peer is None:
+            return "Peer does not exist"
+        if not can_serve_witnesses(peer):
+            return "Pre-SegWit peer"
+        if not peer.fully_connected or peer.leaving:
+            return "Peer not fully connected"
+        self.download.request_from(peer, entry)
+        return None
 
     def _forget(self, peer: Peer) -> None:
         self.requests.remove_peer(peer, self._context.clock.now_us())

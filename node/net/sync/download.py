@@ -166,6 +166,14 @@ class BlockDownload:
             staller.state(SyncState).stalling_since_us = now_us
             logger.debug("Stall started peer=%d", staller.id)
 
+    def request_from(self, peer: Peer, entry: BlockIndexEntry) -> None:
+        """Ask a peer for one block that the operator wants of it; whoever was asked before is not waited for."""
+        now_us = self._context.clock.now_us()
+        self._requests.remove(entry.hash, now_us)
+        self._requests.add(peer, entry, now_us)
+        peer.send(GetData((Inv(InvType.WITNESS_BLOCK, entry.hash),)))
+        logger.debug("Requesting block %s from peer=%d", hash_to_hex(entry.hash), peer.id)
+
     def _next_blocks(self, peer: Peer, count: int) -> tuple[list[BlockIndexEntry], Peer | None]:
         """Return blocks to ask for, and the peer that keeps the window from moving if there are none."""
         state = peer.state(SyncState)

@@ -1,6 +1,7 @@
 """submitblock, submitheader and the generate methods."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -147,3 +148,19 @@ def test_a_transaction_that_makes_the_template_invalid(own_stack: ApiStack) -> N
     reason = "bad-txns-inputs-missingorspent, CheckTxInputs: inputs missing/spent in transaction"
     code, message = own_stack.error("generateblock", "raw(51)", [TX])
     assert (code, message[: 27 + len(reason)]) == (-25, f"TestBlockValidity failed: {reason} ")
+
+
+def test_why_a_block_is_not_fetched(own_stack: ApiStack, blocks: list[Built]) -> None:
+    wanted = blocks[0].hash[::-1].hex()
+    assert own_stack.error("getblockfrompeer", "00", 0)[0] == -8
+    assert own_stack.error("getblockfrompeer", wanted, "0")[0] == -3
+    assert own_stack.error("getblockfrompeer", wanted, 0) == (-1, "Block header missing")
+    own_stack.result("submitheader", raw(blocks[0])[:160])
+    assert own_stack.error("getblockfrompeer", wanted, 0) == (-1, "Peer does not exist")
+    own_stack.context.config = replace(own_stack.context.config, prune_mib=1)
+    assert own_stack.error("getblockfrompeer", wanted, 0) == (
+        -1,
+        "In prune mode, only blocks that the node has already synced previously can be fetched from a peer",
+    )
+    own_stack.result("submitblock", raw(blocks[0]))
+    assert own_stack.error("getblockfrompeer", wanted, 0) == (-1, "Block already downloaded")

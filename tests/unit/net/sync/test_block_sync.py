@@ -2,18 +2,20 @@
 
 import pytest
 
+from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.net.messages.blocks import BlockMessage, GetBlocks, GetHeaders, Headers
+from clarion.node.net.messages.handshake import Version
 from clarion.node.net.messages.inventory import GetData, Inv, InvMessage
 from clarion.node.net.messages.message import SendHeaders
 from clarion.node.net.peer_manager import PeerManager
-from clarion.node.net.protocol import InvType
+from clarion.node.net.protocol import InvType, ServiceFlags
 from clarion.node.net.sync.block_sync import BlockSync
 from clarion.node.net.sync.state import SyncState
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.ids import BlockHash
 from helpers.api_stack import ApiStack
 from helpers.chain_builder import genesis, make_chain
-from helpers.wire_peer import WirePeer
+from helpers.wire_peer import SERVICES, WirePeer
 
 
 def chain_of(count: int) -> list[Block]:
@@ -126,3 +128,38 @@ def test_an_invalid_block_is_the_senders_fault(stack: ApiStack, wire: WirePeer) 
     wire.say(BlockMessage(forged))
     assert wire.closed
     assert stack.result("getblockcount") == 0
+
+
+def entry_of(stack: ApiStack, block: Block) -> BlockIndexEntry:
+    entry = stack.service.manager.lookup(block.hash)
+    assert entry is not None
+    return entry
+
+
+def test_a_block_is_fetched_from_the_peer_that_is_named(stack: ApiStack, peers: PeerManager, sync: BlockSync) -> None:
+    first, second = WirePeer(peers), WirePeer(peers)
+    first.shake_hands()
+    second.shake_hands()
+    (block,) = chain_of(1)
+    first.say(headers_of([block]))
+    tick(stack, peers)
+    assert block.hash in first.peer.state(SyncState).in_flight
+    second.sent()
+    assert sync.fetch(second.peer.id, entry_of(stack, block)) is None
+    assert second.sent() == [GetData((Inv(InvType.WITNESS_BLOCK, block.hash),))]
+    assert not first.peer.state(SyncState).in_flight
+    second.say(BlockMessage(block))
+    assert stack.result("getbestblockhash") == block.hash[::-1].hex()
+
+
+def test_whom_no_block_can_be_fetched_from(stack: ApiStack, peers: PeerManager, sync: BlockSync) -> None:
+    entry = stack.service.manager.tip
+    stranger, old = WirePeer(peers), WirePeer(peers)
+    stranger.peer.services = SERVICES
+    old.shake_hands(Version(70016, SERVICES & ~ServiceFlags.WITNESS, 0, relay=True))
+    assert sync.fetch(-1, entry) == "Peer does not exist"
+    assert sync.fetch(old.peer.id, entry) == "Pre-SegWit peer"
+    assert sync.fetch(stranger.peer.id, entry) == "Peer not fully connected"
+    stack.service.manager.state.importing = True
+    assert sync.fetch(old.peer.id, entry) == "Loading blocks ..."
+    assert stranger.commands() == old.commands() == []
