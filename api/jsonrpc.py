@@ -108,11 +108,14 @@ def decode(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         pass
-    # Invalid UTF-8 in strings and very large numbers are JSON for the reference, but not for orjson.
+    # Very large numbers are JSON for the reference, but not for orjson.
     try:
-        return json.loads(body.decode("utf-8", "surrogateescape"), parse_constant=_refuse_constant)
+        value = json.loads(body.decode(), parse_constant=_refuse_constant)
+        # Half a surrogate pair is no character, which the standard library does not mind until it is to be encoded.
+        json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise RpcError(RpcCode.PARSE_ERROR, "Parse error") from None
+    return value
 
 
 def _refuse_constant(name: str) -> Any:
@@ -124,7 +127,7 @@ def encode(reply: Any) -> bytes:
     try:
         return orjson.dumps(reply, option=orjson.OPT_APPEND_NEWLINE)
     except orjson.JSONEncodeError:
-        # An id or an echoed text that came in with invalid UTF-8, or an integer of more than 64 bits.
+        # An integer of more than 64 bits.
         return json.dumps(reply, separators=(",", ":"), default=_plain).encode() + b"\n"
 
 

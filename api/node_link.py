@@ -17,7 +17,7 @@ import zmq
 import zmq.asyncio
 
 from clarion.api.rpc.errors import RpcCode
-from clarion.api.rpc.node_methods import NodeMethods, as_rpc_error
+from clarion.api.rpc.node_methods import CallRunner, as_rpc_error
 from clarion.api.rpc.waiting import Waiting
 from clarion.node.errors import RpcError
 
@@ -137,7 +137,7 @@ def _give_up(running: "Future[bytes | Waiting]") -> None:
 class DirectLink:
     """Runs NODE methods in this process, on threads of its own so that the event loop goes on."""
 
-    def __init__(self, methods: NodeMethods, *, threads: int = 16) -> None:
+    def __init__(self, methods: CallRunner, *, threads: int = 16) -> None:
         self._methods = methods
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="rpc")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXIT_OK = 0
 EXIT_FAILURE = 1
-COMMANDS = ("import", "db", "events")
+COMMANDS = ("import", "db", "events", "api")
 DB_USAGE = "clarion db needs one of: check, dump FILE, restore FILE"
 
 
@@ -69,7 +69,7 @@ def _run(arguments: list[str]) -> int:
     if "help" in given or "help-debug" in given:
         print(help_text(start.table, __version__, debug="help-debug" in given), end="")
         return EXIT_OK
-    commands = {"import": _import, "db": _db, "events": _events}
+    commands = {"import": _import, "db": _db, "events": _events, "api": _api}
     return commands.get(command, _node)(arguments, extra)
 
 
@@ -83,20 +83,39 @@ def _take_command(arguments: list[str]) -> tuple[str, list[str]]:
 
 def _node(arguments: list[str], extra: "list[Option]") -> int:
     from clarion.node.config import load_config
-    from clarion.node.errors import ConfigError
+
+    return _serve(load_config(arguments, extra_options=extra), _run_node)
+
+
+def _api(arguments: list[str], extra: "list[Option]") -> int:
+    import dataclasses
+
+    from clarion.node.config import load_config
 
     config = load_config(arguments, extra_options=extra)
+    # The node itself may use the same data directory: its cookie and its log stay its own.
+    if config.get("rpccookiefile") is None:
+        config = dataclasses.replace(config, rpc_cookie_file=config.chain_dir / ".api.cookie")
+    if config.get("debuglogfile") is None:
+        config = dataclasses.replace(config, debug_log_file=config.chain_dir / "api.log")
+    return _serve(config, _run_api_reader)
+
+
+def _serve(config: "Config", run: "Callable[[Config, Callable[[], None]], int]") -> int:
+    """Run what serves until it is stopped, in the foreground or behind the terminal's back."""
+    from clarion.node.errors import ConfigError
+
     if config.arguments:
         raise ConfigError(
             f"Command line contains unexpected token '{config.arguments[0]}', see clarion -help for a list of options."
         )
     _tell_warnings(config)
     if not config.daemon:
-        return _run_node(config, lambda: None)
+        return run(config, lambda: None)
     from clarion.node.daemon import detach
 
     on_ready = detach(str(config.debug_log_file or "the log"), wait=config.daemon_wait)
-    return EXIT_OK if on_ready is None else _run_node(config, on_ready)
+    return EXIT_OK if on_ready is None else run(config, on_ready)
 
 
 def _run_node(config: "Config", on_ready: "Callable[[], None]") -> int:
@@ -109,6 +128,17 @@ def _run_node(config: "Config", on_ready: "Callable[[], None]") -> int:
         from clarion.node.app import run_node
 
         return run_node(config, idle, on_ready)
+
+
+def _run_api_reader(config: "Config", on_ready: "Callable[[], None]") -> int:
+    from contextlib import closing
+
+    from clarion.api.idle_worker import IdleWorkers
+
+    with closing(IdleWorkers(config.api_workers)) as idle:
+        from clarion.node.app.api_reader import run_api_reader
+
+        return run_api_reader(config, idle, on_ready)
 
 
 def _import(arguments: list[str], extra: "list[Option]") -> int:

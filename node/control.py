@@ -24,7 +24,7 @@ import msgspec
 import zmq
 
 from clarion.api.node_link import Answer, Call
-from clarion.api.rpc.node_methods import NodeMethods, as_rpc_error
+from clarion.api.rpc.node_methods import CallRunner, as_rpc_error
 from clarion.api.rpc.waiting import Waiting
 
 _log = logging.getLogger("clarion.control")
@@ -59,7 +59,7 @@ class _OpenCall:
 class ControlServer:
     """Serves NODE methods on a unix socket. `start` and `stop` are called once each, by the same thread."""
 
-    def __init__(self, path: Path, methods: NodeMethods, *, threads: int = 16) -> None:
+    def __init__(self, path: Path, methods: CallRunner, *, threads: int = 16) -> None:
         self._path = path
         self._methods = methods
         self._threads = threads

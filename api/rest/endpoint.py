@@ -8,6 +8,7 @@ from clarion.api.executor import Executor
 from clarion.api.rest import blocks, chain, filters, transactions, utxos
 from clarion.api.rest.request import RestAnswer, RestError, RestRequest, parse_request
 from clarion.api.rest.route import RestRoute
+from clarion.api.rpc.errors import RpcCode
 from clarion.node.errors import RpcError
 
 # The order matters: the first prefix that fits answers.
@@ -56,4 +57,4 @@ class RestEndpoint:
             return error.answer
         except RpcError as error:
             # The reference lets errors of RPC code reach the HTTP server: a plain 500 with the text.
-            return RestError(500, error.message).answer
+            return RestError(503 if error.code == RpcCode.CLIENT_NOT_CONNECTED else 500, error.message).answer

@@ -44,6 +44,20 @@ class CategoryLog(Protocol):
         ...
 
 
+class ScanStates(Protocol):
+    """Whoever keeps the state of the scans."""
+
+    @property
+    def scan(self) -> ScanState:
+        """The one `scantxoutset`."""
+        ...
+
+    @property
+    def filter_scan(self) -> ScanState:
+        """The one `scanblocks`."""
+        ...
+
+
 @dataclass
 class NodeContext:
     """The parts of the running node that NODE methods use. Built by `node.app`.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,27 @@ def load_methods() -> None:
         importlib.import_module(f"clarion.api.rpc.{name}")
 
 
-class NodeMethods:
+class CallRunner(ABC):
+    """Answers the API's calls of NODE methods. Thread-safe."""
+
+    @abstractmethod
+    def start(self, name: str, params: Sequence[Any]) -> bytes | Waiting:
+        """Return the JSON result of method `name`, or what to wait for. Raises RpcError and whatever the method does."""
+
+    def resume(self, waiting: Waiting) -> bytes | Waiting:
+        """Return the JSON result of a call whose `ready` is resolved, or what it has to wait for now."""
+        return _result(waiting.answer())
+
+    def run(self, name: str, params: Sequence[Any]) -> bytes:
+        """Do the same from beginning to end, on the calling thread."""
+        result = self.start(name, params)
+        while isinstance(result, Waiting):
+            result.ready.result()
+            result = self.resume(result)
+        return result
+
+
+class NodeMethods(CallRunner):
     """Answers calls with -28 and the start-up message until `attach` gives the running node. Thread-safe."""
 
     def __init__(self) -> None:
@@ -106,18 +127,6 @@ class NodeMethods:
         if method is None or method.where is not registry.NODE:
             raise RpcError(RpcCode.METHOD_NOT_FOUND, "Method not found")
         return _result(method.handler(context, *params))
-
-    def resume(self, waiting: Waiting) -> bytes | Waiting:
-        """Return the JSON result of a call whose `ready` is resolved, or what it has to wait for now."""
-        return _result(waiting.answer())
-
-    def run(self, name: str, params: Sequence[Any]) -> bytes:
-        """Do the same from beginning to end, on the calling thread."""
-        result = self.start(name, params)
-        while isinstance(result, Waiting):
-            result.ready.result()
-            result = self.resume(result)
-        return result
 
 
 def _result(result: Any) -> bytes | Waiting:

@@ -6,7 +6,7 @@ Owns: the scan over the flushed set, its progress and its abort. Never: parsing 
 from typing import Any
 
 from clarion.api.render.numbers import amount_json
-from clarion.api.rpc.context import NodeContext, ReaderContext
+from clarion.api.rpc.context import ReaderContext, ScanStates
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.outputs import scripts_of_scan_object
 from clarion.api.rpc.parse import type_mismatch
@@ -44,7 +44,7 @@ _EXAMPLE = "raw(76a91411b366edfc0a8b66feebae5c2e25a7b6a5d1cf3188ac)#fm24fxxy"
     internal=True,
     description="Keeps the state of the one scan that may run.",
 )
-def scan_state(ctx: NodeContext, action: str, progress: int = 0) -> Any:
+def scan_state(ctx: ScanStates, action: str, progress: int = 0) -> Any:
     """Begin, report on, end, ask about or abort the scan."""
     if action == "begin":
         return ctx.scan.begin()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clarion.api.rpc.block_filters import filter_fault
-from clarion.api.rpc.context import NodeContext, ReaderContext
+from clarion.api.rpc.context import ReaderContext, ScanStates
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.outputs import scripts_of_scan_object
 from clarion.api.rpc.parse import check_members, parse_int, parse_list
@@ -34,7 +34,7 @@ _EXAMPLE = "addr(bcrt1q4u4nsgk6ug0sqz7r3rj9tykjxrsl0yy4d0wwte)"
     internal=True,
     description="Keeps the state of the one scan of filters that may run.",
 )
-def block_scan_state(ctx: NodeContext, action: str, progress: int = 0, height: int = 0) -> Any:
+def block_scan_state(ctx: ScanStates, action: str, progress: int = 0, height: int = 0) -> Any:
     """Begin, report on, end, ask about or abort the scan."""
     scan = ctx.filter_scan
     if action == "begin":

@@ -14,7 +14,9 @@ from clarion.api.rpc.registry import NODE, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.api.rpc.unspent import look_up
 from clarion.node.mempool.lock_points import MEMPOOL_HEIGHT
-from clarion.node.primitives.ids import hash_to_hex, make_outpoint
+from clarion.node.primitives.address import AddressFormat
+from clarion.node.primitives.coin import Coin
+from clarion.node.primitives.ids import BlockHash, hash_to_hex, make_outpoint
 
 _T = ResultType
 
@@ -51,12 +53,15 @@ def gettxout(ctx: NodeContext, txid: str, n: Any, include_mempool: bool) -> dict
     """Return an unspent output as the tip and the mempool see it, None if it is spent or never was."""
     outpoint = make_outpoint(parse_hash(txid, "txid"), parse_int(n, UINT32))
     tip, (coin,) = look_up(ctx, [outpoint], with_mempool=include_mempool)
-    if coin is None:
-        return None
+    return None if coin is None else unspent_json(coin, tip.hash, tip.height, ctx.params)
+
+
+def unspent_json(coin: Coin, tip: BlockHash, tip_height: int, network: AddressFormat) -> dict[str, Any]:
+    """Return an unspent output as `gettxout` shows it; the tip is the one that it is unspent at."""
     return {
-        "bestblock": hash_to_hex(tip.hash),
-        "confirmations": 0 if coin.height == MEMPOOL_HEIGHT else tip.height - coin.height + 1,
+        "bestblock": hash_to_hex(tip),
+        "confirmations": 0 if coin.height == MEMPOOL_HEIGHT else tip_height - coin.height + 1,
         "value": amount_json(coin.value),
-        "scriptPubKey": script_pubkey_json(coin.script_pubkey, ctx.params),
+        "scriptPubKey": script_pubkey_json(coin.script_pubkey, network),
         "coinbase": coin.is_coinbase,
     }

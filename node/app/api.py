@@ -5,12 +5,13 @@ Owns: the order in which they start and stop. Never: requests.
 
 import logging
 from contextlib import ExitStack
+from pathlib import Path
 
 from clarion.api.auth import CredentialError, delete_cookie, write_cookie
 from clarion.api.idle_worker import IdleWorkers
 from clarion.api.listen import bind_sockets
 from clarion.api.node_link import DirectLink
-from clarion.api.rpc.node_methods import NodeMethods
+from clarion.api.rpc.node_methods import CallRunner, NodeMethods
 from clarion.api.settings import ApiSettings
 from clarion.api.workers import ApiWorkers
 from clarion.node.config import Config
@@ -29,10 +30,26 @@ def start_api(
     stack: ExitStack,
     idle: IdleWorkers,
 ) -> None:
+    """Serve the node's API; `stack` stops it again. Raises ConfigError.
+
+    Clients are answered with -28 until `methods` has the running node.
+    """
+    serve(config, params, methods, indexes, stack, idle, control_path(config.chain_dir))
+
+
+def serve(
+    config: Config,
+    params: ChainParams,
+    methods: CallRunner,
+    indexes: frozenset[str],
+    stack: ExitStack,
+    idle: IdleWorkers,
+    path: Path,
+) -> None:
     """Bind the port, write the cookie and serve; `stack` stops it again. Raises ConfigError.
 
-    `indexes` are the names of those that the node has, `idle` the workers' processes as far as they are started.
-    Clients are answered with -28 until `methods` has the running node.
+    `indexes` are the names of those that there are, `idle` the workers' processes as far as they are started. Workers
+    ask `methods` over a control socket at `path`.
     """
     sockets = bind_sockets(config.rpc_bind, config.rpc_port, config.rpc_allow_ip)
     try:
@@ -52,7 +69,6 @@ def start_api(
         stack.callback(server.stop)
         server.start()
         return
-    path = control_path(config.chain_dir)
     control = ControlServer(path, methods)
     control.start()
     stack.callback(control.stop)

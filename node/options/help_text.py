@@ -20,6 +20,7 @@ Usage:  clarion [options]                 run the node in the foreground
         clarion [options] db check         look for inconsistencies in what is stored
         clarion [options] db dump FILE     write the whole chain to one file
         clarion [options] db restore FILE  bring it back, on any database
+        clarion [options] api              serve RPC and REST from a node's database, beside it or elsewhere
 
 Options have one dash or two. They are read from the command line, then from variables
 CLARION_<NAME>, then from bitcoin.conf in the data directory: what comes first counts.

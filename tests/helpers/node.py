@@ -78,6 +78,7 @@ class Node:
         self.process: subprocess.Popen[bytes] | None = None
         self.program = program()
         self.output = datadir / "output.txt"
+        self.cookie_name = ".cookie"
         self._options = [*options, *(f"-zmqpub{topic}={self.zmq_address}" for topic in topics)]
 
     @property
@@ -97,7 +98,7 @@ class Node:
         """Start the process and return at once."""
         self.datadir.mkdir(parents=True, exist_ok=True)
         # After a kill, children of the old process may still answer for a moment: only the new cookie leads to the new.
-        (self.chain_dir / ".cookie").unlink(missing_ok=True)
+        (self.chain_dir / self.cookie_name).unlink(missing_ok=True)
         arguments = [
             f"-datadir={self.datadir}",
             f"-chain={self.chain}",
@@ -172,7 +173,7 @@ class Node:
 
     def cookie(self) -> str:
         """Return the cookie, `user:password`. Raises OSError while there is none."""
-        return (self.chain_dir / ".cookie").read_text()
+        return (self.chain_dir / self.cookie_name).read_text()
 
     def authorization(self) -> str:
         """Return the Authorization header of the cookie. Raises OSError while there is none."""

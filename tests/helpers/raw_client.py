@@ -27,6 +27,13 @@ class RawClient:
 
     def ask(self, method: str, target: bytes, body: bytes = b"", authorization: str = "") -> RawAnswer:
         """Send one request and return the answer. Raises OSError or HTTPException if none comes."""
+        try:
+            return self._ask(method, target, body, authorization)
+        except BaseException:
+            self.close()
+            raise
+
+    def _ask(self, method: str, target: bytes, body: bytes, authorization: str) -> RawAnswer:
         if self._socket is None:
             self._socket = socket.create_connection(("127.0.0.1", self._port), self._timeout_s)
         head = [b"%b %b HTTP/1.1" % (method.encode(), target), b"Host: node", b"Content-Length: %d" % len(body)]
