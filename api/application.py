@@ -16,6 +16,7 @@ from clarion import __version__
 from clarion.api.asgi import send_answer
 from clarion.api.auth import is_allowed
 from clarion.api.executor import Executor
+from clarion.api.lanes_endpoint import LANES_PATH, LanesEndpoint
 from clarion.api.openapi.document import describe
 from clarion.api.rest.endpoint import RestEndpoint
 from clarion.api.rpc.context import ReaderContext
@@ -147,6 +148,7 @@ def create_app(context: ReaderContext) -> FastAPI:
     routes: list[BaseRoute] = [
         AsgiRoute("/", rpc),
         AsgiRoute("/wallet/", rpc, prefix=True),
+        AsgiRoute(LANES_PATH, LanesEndpoint(settings, context.node)),
         StreamRoute(EVENTS_PATH, EventsEndpoint(settings, hub), EventsSocket(settings, hub)),
     ]
     if settings.rest:

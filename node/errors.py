@@ -100,7 +100,27 @@ class BlockFileError(StorageError):
 
 
 class DeliveryError(ClarionError):
-    """A notifier could not deliver an event."""
+    """A notifier could not deliver.
+
+    `sent`: how many of the messages at hand were confirmed before it failed. `retry_after_s`: the least pause that the
+    receiver asks for. `permanent`: the first message that was not confirmed will be refused for ever. `ends_lane`: the
+    receiver wants nothing more.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        sent: int = 0,
+        retry_after_s: float | None = None,
+        permanent: bool = False,
+        ends_lane: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.sent = sent
+        self.retry_after_s = retry_after_s
+        self.permanent = permanent
+        self.ends_lane = ends_lane
 
 
 class StreamError(ClarionError):

@@ -3,8 +3,9 @@
 Owns: the child's main loop, its ends of the pipes, and sending its log lines to the node. Never: outliving the node:
 it exits when its pipe closes.
 
-Messages, node to child: ("sync", id, seq), ("stop", timeout_s). Child to node: ("ready", descriptions),
-("failed", error), ("synced", id), ("told", positions), ("log", name, level, text), ("stopped",).
+Messages, node to child: ("sync", id, seq), ("ask", id, action, name, argument), ("stop", timeout_s). Child to node:
+("ready", descriptions), ("failed", error), ("synced", id), ("answer", id, value or error), ("told", positions),
+("log", name, level, text), ("stopped",).
 """
 
 import logging
@@ -15,11 +16,12 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any
 
 from clarion.node.child_process import ignore_stop_signals
-from clarion.node.errors import ClarionError, ConfigError
+from clarion.node.errors import ClarionError, ConfigError, StreamError
 from clarion.notifiers.early_pipe import EarlyReceiver
 from clarion.notifiers.engine import EventsEngine
 from clarion.notifiers.runner import EventsSetup
@@ -106,9 +108,8 @@ def run_child(
 
 
 def _start_engine(setup: EventsSetup, start_at: int, positions: Mapping[str, int], uplink: Uplink) -> EventsEngine:
-    notifiers = setup.build_notifiers(setup.config)
     report = ProgressReport(uplink)
-    engine = EventsEngine(setup.open_source(setup.config), notifiers, start_at, positions, report)
+    engine = setup.engine(start_at, positions, report)
     report.engine = engine
     engine.start()
     return engine
@@ -130,6 +131,8 @@ def _serve(
 ) -> float | None:
     """Serve the node; return how long a stop may take, or None when the node is gone."""
     receiver = EarlyReceiver(early)
+    # Counting what is behind a lane may take a second; rows must not wait for that.
+    answers = ThreadPoolExecutor(1, thread_name_prefix="lane-desk")
     while True:
         ready = multiprocessing.connection.wait([connection, wake, early])
         try:
@@ -146,6 +149,20 @@ def _serve(
             return None
         if message[0] == "stop":
             return float(message[1])
+        if message[0] == "ask":
+            answers.submit(_answer, engine, uplink, *message[1:])
+            continue
         _, request, seq = message
         engine.wake()
         engine.call_when_told(seq, lambda request=request: uplink.send("synced", request))  # type: ignore[misc]
+
+
+def _answer(engine: EventsEngine, uplink: Uplink, request: int, action: str, name: str, argument: str) -> None:
+    try:
+        value = engine.desk.ask(action, name, argument)
+    except ClarionError as error:
+        value = error
+    except Exception as error:
+        logging.getLogger(__name__).exception("lanes: %s failed", action)
+        value = StreamError("unavailable", f"{type(error).__name__}: {error}")
+    uplink.send("answer", request, value)

@@ -12,6 +12,10 @@ from clarion.node.errors import ConfigError
 from clarion.node.events.row import EventRow
 from clarion.notifiers.feed import EventSource, Feed, FeedEvent
 from clarion.notifiers.lane import Lane
+from clarion.notifiers.lanes.delivery_lane import DeliveryLane
+from clarion.notifiers.lanes.lane_desk import LaneDesk
+from clarion.notifiers.lanes.notify_option import Delivery
+from clarion.notifiers.lanes.services import LaneServices
 from clarion.notifiers.notifier import Notifier
 
 _log = logging.getLogger(__name__)
@@ -29,23 +33,33 @@ class EventsEngine:
     def __init__(
         self,
         source: EventSource,
-        notifiers: Sequence[Notifier],
+        notifiers: Sequence[Notifier | Delivery],
         start_at: int,
         positions: Mapping[str, int] | None = None,
         on_progress: Callable[[], None] = lambda: None,
+        services: LaneServices | None = None,
     ) -> None:
         """`start_at` is the last row that nobody needs to hear of any more; `positions` says otherwise by name.
 
-        `on_progress` is called on a lane's thread after each row that it told. Owns `source` from here on.
+        `on_progress` is called on a lane's thread after each row that it told. `services` is needed where there are
+        deliveries. Owns `source` and `services` from here on.
         """
         self._feed = Feed(source)
+        self._services = services
         self._notifiers = list(notifiers)
         self._on_progress = on_progress
         self._lock = threading.Lock()
         self._waiting: list[tuple[int, Callable[[], None]]] = []
         at = positions or {}
-        self._lanes = [Lane(each, self._feed, at.get(each.name, start_at), self._progressed) for each in notifiers]
+        self._lanes = [self._lane(each, start_at, at) for each in notifiers]
         self._awaited = [lane for lane in self._lanes if lane.notifier.awaited]
+        self.desk = LaneDesk(self._lanes, self._feed)
+
+    def _lane(self, notifier: Notifier | Delivery, start_at: int, positions: Mapping[str, int]) -> Lane | DeliveryLane:
+        if isinstance(notifier, Delivery):
+            assert self._services is not None
+            return DeliveryLane(notifier, self._services, start_at, self._progressed)
+        return Lane(notifier, self._feed, positions.get(notifier.name, start_at), self._progressed)
 
     def start(self) -> None:
         """Open all notifiers, then start all lanes. Raises ConfigError, with everything closed again."""
@@ -54,13 +68,13 @@ class EventsEngine:
         try:
             if len(set(names)) != len(names):
                 raise ConfigError(f"two notifiers have the same name: {', '.join(sorted(names))}")
-            for notifier in self._notifiers:
-                opened.append(notifier)
-                notifier.open()
+            for lane in self._lanes:
+                opened.append(lane)
+                lane.open()
         except BaseException:
-            for notifier in opened:
-                notifier.close()
-            self._feed.close()
+            for lane in opened:
+                lane.close()
+            self._close_sources()
             raise
         for lane in self._lanes:
             lane.start()
@@ -74,7 +88,8 @@ class EventsEngine:
         """Give rows of the mempool to the lanes that want them before they are durable. Does no I/O, never blocks."""
         events = [FeedEvent(row, self._feed) for row in rows]
         for lane in self._lanes:
-            lane.offer(events)
+            if isinstance(lane, Lane):
+                lane.offer(events)
 
     def call_when_told(self, seq: int, callback: Callable[[], None]) -> None:
         """Call `callback` once every awaited notifier has been told row `seq`: at once, or later on a lane's thread."""
@@ -107,10 +122,15 @@ class EventsEngine:
             if lane in stuck and not lane.join(_ABANDON_S):
                 _log.error("%s: left behind at event %d of %d", lane.notifier.name, lane.position, last_seq)
             else:
-                lane.notifier.close()
-        self._feed.close()
+                lane.close()
+        self._close_sources()
 
-    def _join(self, timeout_s: float) -> list[Lane]:
+    def _close_sources(self) -> None:
+        self._feed.close()
+        if self._services is not None:
+            self._services.close()
+
+    def _join(self, timeout_s: float) -> list[Lane | DeliveryLane]:
         """Wait for the lanes' ends; return those that stand still."""
         running, before = list(self._lanes), self.positions()
         deadline = time.monotonic() + timeout_s
@@ -125,7 +145,7 @@ class EventsEngine:
     def _told(self, seq: int) -> bool:
         return all(lane.position >= seq for lane in self._awaited)
 
-    def _progressed(self, lane: Lane) -> None:
+    def _progressed(self, lane: Lane | DeliveryLane) -> None:
         if lane.notifier.awaited:
             with self._lock:
                 ready = [entry for entry in self._waiting if self._told(entry[0])]

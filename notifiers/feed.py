@@ -19,7 +19,7 @@ _BLOCKS_KEPT = 2
 
 
 class EventSource(Protocol):
-    """Where rows and blocks come from. Calls may come from any thread, one at a time."""
+    """Where rows and blocks come from. Calls may come from any thread, `behind` beside others, else one at a time."""
 
     @property
     def log_id(self) -> str:
@@ -30,6 +30,9 @@ class EventSource(Protocol):
 
     def read(self, after_seq: int, limit: int) -> list[EventRow]:
         """Return up to `limit` durable rows behind `after_seq`, in order."""
+
+    def behind(self, seq: int) -> tuple[int, int | None]:
+        """Return how many events the rows above a number expand to, and when the oldest was logged."""
 
     def block_bytes(self, block_hash: BlockHash) -> bytes:
         """Return the raw block. Raises BlockFileError if it is missing or damaged."""
@@ -71,6 +74,10 @@ class Feed:
         """Return the number of the newest durable row."""
         with self._lock:
             return self._source.last_seq()
+
+    def behind(self, seq: int) -> tuple[int, int | None]:
+        """Return how many events the rows above a number expand to, and when the oldest was logged. Raises StorageError."""
+        return self._source.behind(seq)
 
     def read(self, after_seq: int, limit: int) -> Sequence[FeedEvent]:
         """Return up to `limit` rows behind `after_seq`, in order; none when the log has no more. Raises StorageError."""

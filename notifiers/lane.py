@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from clarion.node.errors import ClarionError
 from clarion.notifiers.feed import Feed, FeedEvent
+from clarion.notifiers.lanes.lane_state import LaneState
 from clarion.notifiers.notifier import Notifier, takes_early
 
 _log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ class Lane:
         """`position` is the last row that was told before; `on_progress` is called on the lane's thread after a row."""
         self.notifier = notifier
         self.position = position
+        self.state = LaneState()
         self._feed = feed
         self._on_progress = on_progress
         self._takes_early = takes_early(notifier)
@@ -41,9 +43,26 @@ class Lane:
         self._pause_s = _FIRST_PAUSE_S
         self._thread = threading.Thread(target=self._run, name=f"lane-{notifier.name}", daemon=True)
 
+    def open(self) -> None:
+        """Open the notifier. Raises ConfigError."""
+        self.notifier.open()
+
+    def close(self) -> None:
+        """Close the notifier, when the thread has ended or was never started."""
+        self.notifier.close()
+
     def start(self) -> None:
         """Start telling."""
         self._thread.start()
+
+    def pause(self) -> None:
+        """Tell nothing more until `resume`, or until the process is started again."""
+        self.state.paused = True
+
+    def resume(self) -> None:
+        """Go on where it stopped."""
+        self.state.paused = False
+        self._woken.set()
 
     def wake(self) -> None:
         """Say that the log may have grown. Never blocks."""
@@ -95,9 +114,9 @@ class Lane:
                 self._pause("can't read the event log", error)
                 continue
             for event in events:
-                if self._is_done or not self._tell(event):
+                if self._is_done or self.state.paused or not self._tell(event):
                     break
-            if not events and not self._is_done:
+            if (not events or self.state.paused) and not self._is_done:
                 self._woken.wait()
 
     def _next(self) -> Sequence[FeedEvent]:
@@ -110,9 +129,12 @@ class Lane:
         try:
             self.notifier.tell(event)
         except Exception as error:
+            self.state.failures(f"{type(error).__name__}: {error}")
+            self.state.retried += 1
             self._pause(f"event {event.row.seq} is not told yet", error)
             return False
         self.position = event.row.seq
+        self.state.sent += 1
         self._early.pop(event.row.seq, None)
         self._pause_s = _FIRST_PAUSE_S
         self._on_progress(self)

@@ -16,12 +16,13 @@ import pickle
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from clarion.node.child_process import start_shielded
-from clarion.node.errors import ConfigError
+from clarion.node.errors import ClarionError, ConfigError, StreamError
 from clarion.node.events.row import EventRow
 from clarion.notifiers.child import run_child
 from clarion.notifiers.early_pipe import EarlySender
@@ -35,6 +36,7 @@ _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
 _JOIN_STEP_S = 0.1
 _STOP_MARGIN_S = 2.0
+_ANSWER_TIMEOUT_S = 30.0
 
 
 class _Child:
@@ -94,6 +96,7 @@ class EventsProcess:
         self._descriptions: Descriptions = {}
         self._syncs: dict[int, tuple[int, threading.Event]] = {}
         self._sync_ids = itertools.count(1)
+        self._questions: dict[int, Future[Any]] = {}
         self._stopping = threading.Event()
         self._ready = threading.Event()
         self._failure: Exception | None = None
@@ -162,6 +165,26 @@ class EventsProcess:
     def descriptions(self) -> Descriptions:
         """Return what each notifier publishes where."""
         return self._descriptions
+
+    def ask_lanes(self, action: str, name: str = "", argument: str = "") -> Any:
+        """Ask the child's desk. Raises StreamError, `unavailable` while there is no child or it does not answer."""
+        answer: Future[Any] = Future()
+        with self._lock:
+            if self._child is None:
+                raise StreamError("unavailable", "the events process is starting")
+            request = next(self._sync_ids)
+            self._questions[request] = answer
+            self._send("ask", request, action, name, argument)
+        try:
+            value = answer.result(_ANSWER_TIMEOUT_S)
+        except TimeoutError:
+            raise StreamError("unavailable", "the events process does not answer") from None
+        finally:
+            with self._lock:
+                self._questions.pop(request, None)
+        if isinstance(value, ClarionError):
+            raise value
+        return value
 
     def _kill(self) -> None:
         self._stopping.set()
@@ -236,6 +259,9 @@ class EventsProcess:
     def _bury(self) -> None:
         with self._lock:
             child, self._child = self._child, None
+            for question in self._questions.values():
+                question.set_result(StreamError("unavailable", "the events process has died"))
+            self._questions.clear()
         if child is None:
             return
         child.close()
@@ -250,5 +276,10 @@ class EventsProcess:
                 entry = self._syncs.get(message[1])
             if entry is not None:
                 entry[1].set()
+        elif message[0] == "answer":
+            with self._lock:
+                question = self._questions.pop(message[1], None)
+            if question is not None:
+                question.set_result(message[2])
         elif message[0] == "log":
             logging.getLogger(message[1]).log(message[2], "%s", message[3])

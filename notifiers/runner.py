@@ -4,23 +4,38 @@ Owns: the interface that the node uses, and the variant without a process. Never
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from clarion.node.errors import StreamError
 from clarion.node.events.row import EventRow
 from clarion.notifiers.engine import Descriptions, EventsEngine
 from clarion.notifiers.feed import EventSource
+from clarion.notifiers.lanes.notify_option import Delivery
+from clarion.notifiers.lanes.services import LaneServices
 from clarion.notifiers.notifier import Notifier
 
 
 @dataclass(frozen=True, slots=True)
 class EventsSetup:
-    """All that delivery needs to start, here or in another process: the two functions must be importable by name."""
+    """All that delivery needs to start, here or in another process: the functions must be importable by name."""
 
     config: Any
     open_source: Callable[[Any], EventSource]
-    build_notifiers: Callable[[Any], Sequence[Notifier]]
+    build_notifiers: Callable[[Any], Sequence[Notifier | Delivery]]
+    open_services: Callable[[Any], LaneServices] | None = None
+    """Called where there is something to deliver."""
+
+    def engine(
+        self, start_at: int, positions: Mapping[str, int] | None = None, on_progress: Callable[[], None] = lambda: None
+    ) -> EventsEngine:
+        """Return the engine, not started yet. Raises ConfigError, PluginError, StorageError."""
+        notifiers = self.build_notifiers(self.config)
+        services = None
+        if self.open_services is not None and any(isinstance(each, Delivery) for each in notifiers):
+            services = self.open_services(self.config)
+        return EventsEngine(self.open_source(self.config), notifiers, start_at, positions, on_progress, services)
 
 
 class EventsRunner(Protocol):
@@ -53,6 +68,9 @@ class EventsRunner(Protocol):
     def descriptions(self) -> Descriptions:
         """Return what each notifier publishes where; `["zmq"]` is the answer of getzmqnotifications."""
 
+    def ask_lanes(self, action: str, name: str = "", argument: str = "") -> Any:
+        """Do what `LaneDesk.ask` does, wherever the lanes run. Raises StreamError, `unavailable` where they do not."""
+
 
 class InProcessEvents:
     """Delivery on threads of this process, for `-eventsprocess=0`. Also right where there is nothing to deliver."""
@@ -63,8 +81,7 @@ class InProcessEvents:
 
     def start(self, from_seq: int) -> None:
         """Open the notifiers and start their lanes. Raises ConfigError or PluginError."""
-        notifiers = self._setup.build_notifiers(self._setup.config)
-        engine = EventsEngine(self._setup.open_source(self._setup.config), notifiers, from_seq)
+        engine = self._setup.engine(from_seq)
         engine.start()
         self._engine = engine
 
@@ -98,3 +115,9 @@ class InProcessEvents:
     def descriptions(self) -> Descriptions:
         """Return what each notifier publishes where."""
         return self._engine.descriptions() if self._engine is not None else {}
+
+    def ask_lanes(self, action: str, name: str = "", argument: str = "") -> Any:
+        """Ask the engine's desk."""
+        if self._engine is None:
+            raise StreamError("unavailable", "delivery has not started")
+        return self._engine.desk.ask(action, name, argument)

@@ -29,6 +29,10 @@ class StoredEvents:
         """Return up to `limit` durable rows behind `after_seq`, in order."""
         return self._reader.events.read(after_seq, limit)
 
+    def behind(self, seq: int) -> tuple[int, int | None]:
+        """Return how many events the rows above a number expand to, and when the oldest was logged."""
+        return self._reader.events.behind(seq)
+
     def block_bytes(self, block_hash: BlockHash) -> bytes:
         """Return the raw block. Raises BlockFileError if it is missing or damaged."""
         with self._reader.snapshot() as view:

@@ -13,6 +13,7 @@ from clarion.node.chain.indexes.index import Index
 from clarion.node.config import Config
 from clarion.node.events.events import BlockConnected, BlockDisconnected, TipChanged, TxAdded, TxRemoved
 from clarion.node.options.option import Option
+from clarion.notifiers.lanes.transport import TransportKind
 from clarion.notifiers.notifier import Notifier
 
 PROJECT = "clarion"
@@ -39,6 +40,14 @@ def register_notifiers(config: Config) -> Iterable[Notifier]:  # type: ignore[em
     """Return notifiers to be told every row of the event log. Called in the node and in the events process.
 
     Only build them here: sockets and connections belong in `Notifier.open`. Raise ConfigError for wrong options.
+    """
+
+
+@hookspec
+def register_transports() -> Iterable[TransportKind]:  # type: ignore[empty-body]
+    """Return kinds of transport for `-notify`, by the schemes of their URLs. Called in the node and in the events process.
+
+    Client libraries are best imported by `TransportKind.make`, which only a URL of its scheme calls.
     """
 
 

@@ -27,6 +27,8 @@ BUNDLED = {
     "txospenderindex": "clarion.plugins.bundled.txospenderindex",
     "blockfilterindex": "clarion.plugins.bundled.blockfilterindex",
     "coinstatsindex": "clarion.plugins.bundled.coinstatsindex",
+    "command": "clarion.plugins.bundled.command",
+    "jsonl": "clarion.plugins.bundled.jsonl",
 }
 """Plugins that come with the node, by name."""
 

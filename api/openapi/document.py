@@ -6,6 +6,7 @@ Owns: what belongs to it. Never: schemas of single parts.
 from typing import Any
 
 from clarion.api.openapi.events import events_paths
+from clarion.api.openapi.lanes import lanes_paths
 from clarion.api.openapi.rest import rest_paths
 from clarion.api.openapi.rpc import SECURITY, rpc_paths, rpc_schemas
 from clarion.api.rest.endpoint import ROUTES
@@ -21,6 +22,7 @@ def describe(document: dict[str, Any], *, rest: bool) -> dict[str, Any]:
     paths = document.setdefault("paths", {})
     paths.update(rpc_paths(methods))
     paths.update(events_paths())
+    paths.update(lanes_paths())
     if rest:
         paths.update(rest_paths(ROUTES))
     return document

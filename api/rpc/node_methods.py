@@ -43,6 +43,7 @@ METHOD_MODULES = (
     "event_waits",
     "fees",
     "index_access",
+    "lanes",
     "memory",
     "mempool",
     "mempool_file",

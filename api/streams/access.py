@@ -1,4 +1,4 @@
-"""Who may read the event stream: whoever may use RPC, unless a whitelist leaves out `events`.
+"""Who may use Clarion's own paths: whoever may use RPC, unless a whitelist leaves out the path's word.
 
 Owns: the check. Never: HTTP's answers.
 """
@@ -15,7 +15,7 @@ from clarion.api.settings import ApiSettings
 _log = logging.getLogger("clarion.rpc")
 
 WHITELIST_NAME = "events"
-"""The word that -rpcwhitelist=<user>:events allows the stream by."""
+"""The word that -rpcwhitelist=<user>:events allows the event stream by."""
 
 
 class Access(Enum):
@@ -27,21 +27,22 @@ class Access(Enum):
 
 
 class AccessCheck:
-    """Checks requests of one process."""
+    """Checks requests of one process for the path that `word` stands for in -rpcwhitelist."""
 
-    def __init__(self, settings: ApiSettings) -> None:
+    def __init__(self, settings: ApiSettings, word: str = WHITELIST_NAME) -> None:
+        self._word = word
         self._authenticator = Authenticator(settings.credentials)
         self._whitelist = settings.whitelist
 
     async def check(self, scope: Scope) -> Access:
-        """Return whether the request may read the stream. A wrong password is answered late, as RPC does."""
+        """Return whether the request may be answered. A wrong password is answered late, as RPC does."""
         authorization = header(scope, b"authorization")
         if authorization is None:
             return Access.UNKNOWN
         user = self._authenticator.user_of(authorization)
         if user is None:
-            _log.warning("incorrect password attempt for the event stream from %s", (scope.get("client") or "?")[0])
+            _log.warning("incorrect password attempt for %s from %s", self._word, (scope.get("client") or "?")[0])
             await asyncio.sleep(WRONG_PASSWORD_DELAY_S)
             return Access.UNKNOWN
         methods = self._whitelist.methods_of(user)
-        return Access.GRANTED if methods is None or WHITELIST_NAME in methods else Access.FORBIDDEN
+        return Access.GRANTED if methods is None or self._word in methods else Access.FORBIDDEN

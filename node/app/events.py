@@ -1,9 +1,9 @@
 """`clarion events tail|replay`: the event stream of a running node on standard output, one JSON message a line.
 
-Owns: reading the stream from the node's own port and going on where it broke off. Never: the node's databases.
+Owns: reading the stream from the node's own port and going on where it broke off. Never: the node's databases, lanes
+(`node.app.lanes`).
 """
 
-import base64
 import http.client
 import sys
 import time
@@ -12,18 +12,19 @@ from urllib.parse import urlencode
 
 import orjson
 
+from clarion.node.app.lanes import authorization, run_lanes
 from clarion.node.config import Config
 from clarion.node.errors import ConfigError
 
-EVENTS_USAGE = (
-    "clarion events needs: tail or replay, then fields such as from=height:100 types=tx_confirmed,block_connected"
-)
+EVENTS_USAGE = "clarion events needs: tail or replay, then fields such as from=height:100 types=tx_confirmed,block_connected; or lanes"
 _PAUSE_S = 1.0
 _SILENCE_S = 60.0
 
 
 def run_events(config: Config, words: Sequence[str]) -> int:
     """Print messages: for ever (`tail`), or up to the log's present end (`replay`). Raises ConfigError."""
+    if words[:1] == ["lanes"]:
+        return run_lanes(config, words[1:])
     action, fields = words[0] if words else "", _fields(words[1:])
     if action not in ("tail", "replay"):
         raise ConfigError(EVENTS_USAGE)
@@ -60,8 +61,7 @@ def _messages(config: Config, fields: dict[str, str]) -> Iterator[tuple[str, str
     """Yield (cursor, JSON) of one connection's messages. Raises ConfigError for a refusal, OSError, HTTPException."""
     connection = http.client.HTTPConnection("127.0.0.1", config.rpc_port, timeout=_SILENCE_S)
     try:
-        credentials = base64.b64encode(_credentials(config).encode()).decode()
-        connection.request("GET", f"/v1/events?{urlencode(fields)}", headers={"Authorization": f"Basic {credentials}"})
+        connection.request("GET", f"/v1/events?{urlencode(fields)}", headers=authorization(config))
         answer = connection.getresponse()
         if answer.status == 503:
             raise OSError("the node is not ready")
@@ -77,11 +77,3 @@ def _messages(config: Config, fields: dict[str, str]) -> Iterator[tuple[str, str
                 sys.stdout.flush()
     finally:
         connection.close()
-
-
-def _credentials(config: Config) -> str:
-    if config.rpc_password:
-        return f"{config.rpc_user}:{config.rpc_password}"
-    if config.rpc_cookie_file is None:
-        raise ConfigError("there is no cookie file and no -rpcpassword")
-    return config.rpc_cookie_file.read_text()

@@ -28,6 +28,11 @@ class Cursor:
     height: int
     block_hash: BlockHash
 
+    @property
+    def is_whole_row(self) -> bool:
+        """Whether it stands behind all events of its row."""
+        return self.index == WHOLE_ROW
+
     def __str__(self) -> str:
         return f"{self.log}:{self.seq}.{self.index}:{self.height}:{hash_to_hex(self.block_hash)}"
 

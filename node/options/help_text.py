@@ -17,6 +17,7 @@ Clarion validates blocks by the full rules of Bitcoin, keeps the chainstate in S
 
 Usage:  clarion [options]                 run the node in the foreground
         clarion [options] import FILE...  load blocks from blk files or folders, then end
+        clarion [options] events WORD...  follow events (tail, replay), look after delivery (lanes)
         clarion [options] db check         look for inconsistencies in what is stored
         clarion [options] db dump FILE     write the whole chain to one file
         clarion [options] db restore FILE  bring it back, on any database

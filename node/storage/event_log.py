@@ -23,6 +23,12 @@ _BLOCK_ROWS = f"SELECT {_COLUMNS} FROM event_log WHERE kind <= 2 AND height = ? 
 _BLOCKS_FROM = (
     f"SELECT {_COLUMNS} FROM event_log WHERE kind <= 2 AND height >= ? AND seq >= ? AND seq <= ? ORDER BY seq"
 )
+# A block's row expands to its transactions and the block; one row tells of all transactions that left for a block.
+_BEHIND = (
+    "SELECT COUNT(*) + COALESCE(SUM(blocks.tx_count), 0) + COALESCE(SUM(CASE WHEN event_log.kind = 5 AND "
+    "event_log.txid IS NULL THEN length(event_log.body) / 40 - 1 ELSE 0 END), 0), MIN(event_log.time) FROM event_log "
+    "LEFT JOIN blocks ON event_log.kind <= 2 AND blocks.hash = event_log.block_hash WHERE event_log.seq > ?"
+)
 _FLOOR = "SELECT value FROM meta WHERE key = ?"
 
 
@@ -38,6 +44,7 @@ class EventLog:
         self._block_rows = driver_sql(location, _BLOCK_ROWS)
         self._blocks_from = driver_sql(location, _BLOCKS_FROM)
         self._floor = driver_sql(location, _FLOOR)
+        self._behind = driver_sql(location, _BEHIND)
 
     def last_seq(self) -> int:
         """Return the number of the last row, 0 for an empty log."""
@@ -56,6 +63,12 @@ class EventLog:
     def block_rows_from(self, height: int, first_seq: int, last_seq: int) -> list[EventRow]:
         """Return the rows about blocks of a height or above it, numbered from `first_seq` to `last_seq`, in order."""
         return self._rows(self._blocks_from, (height, first_seq, last_seq))
+
+    def behind(self, seq: int) -> tuple[int, int | None]:
+        """Return how many events the rows above a number expand to, and when the oldest was logged (None without any)."""
+        with snapshot(self._engine, self._name) as connection:
+            events, oldest = connection.exec_driver_sql(self._behind, (seq,)).one()
+        return int(events), None if oldest is None else int(oldest)
 
     def mempool_floor(self) -> int:
         """Return the number up to which rows of the mempool may be missing; 0 if all are there."""

@@ -18,6 +18,7 @@ from clarion.node.storage.chain_reader import ChainReader
 from clarion.notifiers.stream.confirmations import Confirmations
 from clarion.notifiers.stream.filters import EventFilter, EventType, StreamEvent
 from clarion.notifiers.stream.stored_blocks import StoredBlocks
+from clarion.notifiers.stream.sync_gate import SyncGate
 
 _IN_BLOCKS = frozenset((TxConfirmed, TxUnconfirmed))
 ROWS_A_PAGE = 256
@@ -61,7 +62,11 @@ class LogReader:
 
     def now(self) -> Cursor:
         """Return the cursor behind the log's last row."""
-        rows = self._log.read(self._log.last_seq() - 1, 1)
+        return self.behind_row(self._log.last_seq())
+
+    def behind_row(self, seq: int) -> Cursor:
+        """Return the cursor behind a row that is still there; the log's start for 0."""
+        rows = self._log.read(seq - 1, 1) if seq else []
         return cursor_at(self.log_id, rows[-1]) if rows else log_start(self.log_id)
 
     def last_seq(self) -> int:
@@ -151,11 +156,12 @@ class LogReader:
         depth: Confirmations | None = None,
         *,
         last_seq: int | None = None,
+        gate: SyncGate | None = None,
     ) -> Page:
         """Return the next events that pass the filter: a few thousand at most, unless one row has more.
 
         `depth` is what `depth()` returned for the stream's first cursor, kept for all its pages. Rows above `last_seq`
-        are left for later. Raises StreamError `cursor-too-old`, StorageError.
+        are left for later, rows that `gate` holds back are left out. Raises StreamError `cursor-too-old`, StorageError.
         """
         after = cursor.seq if cursor.index == WHOLE_ROW else cursor.seq - 1
         rows = self._log.read(after, ROWS_A_PAGE)
@@ -166,7 +172,7 @@ class LogReader:
                 return Page(found, cursor, True)
             skip = cursor.index if row.seq == cursor.seq else -1
             told = row if depth is None or not needs_block(row.kind) else depth.rows_to_tell(row)
-            if told is not None:
+            if told is not None and (gate is None or gate.lets_pass(row)):
                 found += self._accepted(told, row, wanted, details, skip)
             cursor = cursor_at(self.log_id, row)
             if len(found) >= EVENTS_A_PAGE:
@@ -182,6 +188,10 @@ class LogReader:
             return [each for each in events if each.cursor.index > skip and wanted.accepts(each)]
         except StreamError as error:
             raise StreamError("cursor-too-old", error.message, **error.details) from None
+
+    def gate(self) -> SyncGate:
+        """Return what `page` needs for a stream that is silent in initial download."""
+        return SyncGate(self._log)
 
     def depth(self, cursor: Cursor, wanted: EventFilter) -> Confirmations | None:
         """Return what `page` needs for a filter with `min_conf` above 1, None for another."""

@@ -1,12 +1,13 @@
 """Messages of the stream as bytes: events, and what else subscribers are told.
 
-Owns: their JSON. Never: where they go.
+Owns: their JSON, and the same as msgpack where a subscriber asks for that. Never: where they go.
 """
 
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 import orjson
 
 from clarion.node.errors import StreamError
@@ -18,11 +19,15 @@ from clarion.notifiers.stream.filters import StreamEvent
 
 _ADDRESSES_KEPT = 65_536
 
+ENCODINGS: dict[str, Callable[[Any], bytes]] = {"json": orjson.dumps, "msgpack": msgspec.msgpack.encode}
+"""How messages become bytes. Both hold the same names and values."""
+
 
 class MessageEncoder:
     """Encodes for one network. Thread-safe."""
 
-    def __init__(self, params: ChainParams) -> None:
+    def __init__(self, params: ChainParams, encoding: str = "json") -> None:
+        self._encode = ENCODINGS[encoding]
         self._address_of: Callable[[bytes], str | None] = lru_cache(_ADDRESSES_KEPT)(
             lambda script: encode_address(script, params)
         )
@@ -30,7 +35,7 @@ class MessageEncoder:
     def event(self, told: StreamEvent, details: frozenset[str] = frozenset()) -> bytes:
         """Return an event's message."""
         value = event_json(told.event, told.cursor, details, address_of=self._address_of, spent=told.spent)
-        return orjson.dumps(value)
+        return self._encode(value)
 
 
 def notice(kind: str, cursor: Cursor, **values: Any) -> bytes:

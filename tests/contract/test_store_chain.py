@@ -113,6 +113,15 @@ def test_meta_is_set_and_replaced(database: Database) -> None:
     assert database.chain.read_meta("none") is None
 
 
+def test_what_is_behind_a_row_counts_as_the_events_it_expands_to(database: Database) -> None:
+    many = EventRow(EventKind.TX_REMOVED, block_hash(1), 1, 5, bytes(3 * 40), reason="block")
+    one = EventRow(EventKind.TX_REMOVED, block_hash(1), 1, 6, bytes(8), txid=bytes(32), reason="expiry")
+    database.chain.commit(ChainCommit(blocks=[block_row(0)], events=[connected(0), many, one]))
+    assert database.events.behind(0) == (block_row(0).tx_count + 1 + 3 + 1, 5)
+    assert database.events.behind(2) == (1, 6)
+    assert database.events.behind(3) == (0, None)
+
+
 def test_log_id_is_kept(place: Place) -> None:
     with place.open() as database, place.reader() as reader:
         log_id = database.log_id

@@ -59,6 +59,9 @@ class NoEvents:
     def descriptions(self) -> dict[str, list[dict[str, object]]]:
         return {"zmq": [{"type": "pubhashblock", "address": "tcp://127.0.0.1:28332", "hwm": 1000}]}
 
+    def ask_lanes(self, action: str, name: str = "", argument: str = "") -> Any:
+        return []
+
 
 class ApiStack:
     """A regtest chain with its chain thread, and the application that answers about it."""

@@ -49,6 +49,11 @@ class ListSource:
         """Return rows."""
         return self.rows[after_seq : after_seq + limit]
 
+    def behind(self, seq: int) -> tuple[int, int | None]:
+        """Return how many rows are behind, and the oldest one's time."""
+        rows = self.rows[seq:]
+        return len(rows), rows[0].time if rows else None
+
     def block_bytes(self, block_hash: BlockHash) -> bytes:
         """Return raw bytes, or raise as missing block files do."""
         self.block_reads += 1
