@@ -14,8 +14,7 @@ from clarion.api.rpc.registry import NODE, READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import RpcError
 from clarion.node.primitives.coin import Coin
-from clarion.node.primitives.ids import OutPoint, hash_to_hex, outpoint_index, outpoint_txid
-from clarion.node.storage.chain_reader import ChainSnapshot
+from clarion.node.primitives.ids import BlockHash, OutPoint, hash_to_hex, outpoint_index, outpoint_txid
 from clarion.node.storage.coin_store import CoinSnapshot
 
 _T = ResultType
@@ -161,13 +160,20 @@ def _start(ctx: ReaderContext, scanobjects: list[Any] | None) -> dict[str, Any]:
     with ctx.reader.snapshot() as snapshot:
         row = snapshot.block(tip)
         assert row is not None, "the coins' tip is in the block index"
+        # The chain may have turned since the coins were read: what they stand at decides.
+        stale = snapshot.stale_part(row)
+
+        def hash_at(height: int) -> BlockHash | None:
+            return stale[height].hash if height in stale else snapshot.hash_at(height)
+
         return {
             "success": complete,
             "txouts": count,
             "height": row.height,
             "bestblock": hash_to_hex(tip),
             "unspents": [
-                _unspent(snapshot, outpoint, coin, wanted[coin.script_pubkey], row.height) for outpoint, coin in found
+                _unspent(hash_at(coin.height), outpoint, coin, wanted[coin.script_pubkey], row.height)
+                for outpoint, coin in found
             ],
             "total_amount": amount_json(sum(coin.value for _, coin in found)),
         }
@@ -191,8 +197,9 @@ def _search(
     return True, count, found
 
 
-def _unspent(snapshot: ChainSnapshot, outpoint: OutPoint, coin: Coin, desc: str, tip_height: int) -> dict[str, Any]:
-    block_hash = snapshot.hash_at(coin.height)
+def _unspent(
+    block_hash: BlockHash | None, outpoint: OutPoint, coin: Coin, desc: str, tip_height: int
+) -> dict[str, Any]:
     return {
         "txid": hash_to_hex(outpoint_txid(outpoint)),
         "vout": outpoint_index(outpoint),

@@ -78,10 +78,15 @@ def _row_of(ctx: ReaderContext, wanted: set[Txid]) -> BlockRow:
     """Return the block of the first of the transactions, by hash, that has an unspent output, else the index's word."""
     ctx.node.call_blocking("_flush", [])
     with ctx.reader.coins() as coins:
+        tip = coins.tip()
+        assert tip is not None, "the set was flushed"
         coin = next((coin for txid in sorted(wanted) if (coin := coins.any_of(txid))), None)
     if coin is not None:
         with ctx.reader.snapshot() as snapshot:
-            row = snapshot.block_at(coin.height)
+            # The chain may have turned since the coins were read: what they stand at decides.
+            top = snapshot.block(tip)
+            assert top is not None, "the coins' tip is in the block index"
+            row = snapshot.stale_part(top).get(coin.height) or snapshot.block_at(coin.height)
         if row is not None:
             return row
     found = find_indexed(ctx, min(wanted))

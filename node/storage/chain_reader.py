@@ -144,6 +144,14 @@ class ChainSnapshot:
         times = sorted(block.time for block in self.ancestors(row, MEDIAN_TIME_SPAN))
         return times[len(times) // 2]
 
+    def stale_part(self, row: BlockRow) -> dict[int, BlockRow]:
+        """Return, by height, the blocks of the branch of `row` that are not in the active chain."""
+        found = {}
+        while not self.is_active(row):
+            found[row.height] = row
+            row = self.ancestors(row, 2)[-1]
+        return found
+
     def fork(self, row: BlockRow) -> BlockRow:
         """Return the last block of the branch of `row` that is in the active chain; itself if it is."""
         while not self.is_active(row):

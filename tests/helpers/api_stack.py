@@ -39,7 +39,6 @@ from clarion.node.validation.inline_queue import InlineQueue
 from clarion.node.validation.script_cache import ScriptCache
 from clarion.node.validation.tx_scripts import TxScripts
 from helpers.chain_node import ChainNode
-from helpers.node_database import database_url
 
 USER, PASSWORD = "tester", "secret"
 
@@ -66,8 +65,11 @@ class NoEvents:
 class ApiStack:
     """A regtest chain with its chain thread, and the application that answers about it."""
 
-    def __init__(self, folder: Path, *, indexes: Sequence[Index] = (), **settings: Any) -> None:
-        self.node = ChainNode(folder)
+    def __init__(
+        self, folder: Path, *, indexes: Sequence[Index] = (), database: str | None = None, **settings: Any
+    ) -> None:
+        """`database` is a URL; by default the one that all tests use."""
+        self.node = ChainNode(folder, database=database)
         self.indexes = Indexes(indexes, lambda name: self.node.database.open_index(name, self.node.params))
         self.indexes.load(self.node.manager, self.node.stores)
         self.indexes.start()
@@ -112,7 +114,7 @@ class ApiStack:
             indexes=self.indexes,
             log=LogFilter(),
         )
-        database = database_url(folder)
+        database = self.node.url
         self.settings = ApiSettings(
             params=self.node.params,
             chain_dir=folder,

@@ -36,8 +36,11 @@ class ChainNode:
         max_tip_age: int = FAR_AGE,
         clock: Clock | None = None,
         checker: ScriptChecker | None = None,
+        database: str | None = None,
     ) -> None:
+        """`database` is a URL; by default the one that all tests use."""
         self.folder = folder
+        self.url = database or database_url(folder)
         self.params = select_params("regtest")
         self.clock = clock or Clock()
         self._options = ChainOptions(minimum_chainwork=0, assume_valid=None, max_tip_age=max_tip_age)
@@ -48,7 +51,7 @@ class ChainNode:
 
     def open_database(self) -> None:
         """Open the storage only."""
-        self.database = open_database(database_url(self.folder), self.folder, self.params)
+        self.database = open_database(self.url, self.folder, self.params)
         OPEN.add(self)
         folder, magic = self.folder / "blocks", self.params.magic
         folder.mkdir(parents=True, exist_ok=True)
