@@ -30,7 +30,7 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Clarion needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + ": give another with PYTHON=...")'
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { rm -rf $(VENV); echo "Making $(VENV) ..."; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing ..."
-	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --editable '.[dev,postgres]'
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --editable '.[dev,transports]'
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --editable '.[oracle]' \
 		|| echo "No build of py-bitcoinkernel for this platform: the tests that compare with it will skip."
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --editable '.[electrumx]' \

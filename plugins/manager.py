@@ -29,6 +29,7 @@ BUNDLED = {
     "coinstatsindex": "clarion.plugins.bundled.coinstatsindex",
     "command": "clarion.plugins.bundled.command",
     "jsonl": "clarion.plugins.bundled.jsonl",
+    "webhook": "clarion.plugins.bundled.webhook",
 }
 """Plugins that come with the node, by name."""
 

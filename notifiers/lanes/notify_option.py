@@ -19,7 +19,7 @@ import orjson
 
 from clarion.node.errors import ConfigError, StreamError
 from clarion.node.params.chain_params import ChainParams
-from clarion.notifiers.lanes.transport import TIMEOUT_S, NotifyUrl, Transport, TransportKind
+from clarion.notifiers.lanes.transport import NotifyUrl, Transport, TransportKind
 from clarion.notifiers.stream.request import FIELDS, StreamRequest, parse_request
 
 LANE_SETTINGS = frozenset(
@@ -71,7 +71,7 @@ def parse_notify(text: str, kinds: Mapping[str, TransportKind], params: ChainPar
     lane = _Settings(NotifyUrl(parts, {}).shown, given)
     fields = lane.fields()
     own = {name: value for name, value in given.items() if name in kind.settings}
-    url = NotifyUrl(parts, own, lane.seconds("timeout", TIMEOUT_S))
+    url = NotifyUrl(parts, own, lane.seconds("timeout", kind.timeout_s))
     name = given.get("name", url.shown)
     if not _NAME.fullmatch(name):
         raise lane.error("name", "1 to 200 printable characters without blanks")

@@ -116,6 +116,7 @@ class TransportKind:
     retry_s: tuple[float, ...] = BROKER_RETRY_S
     attempts: int = 0
     """After so many attempts in vain a message is given up; 0: never."""
+    timeout_s: float = TIMEOUT_S
     encodings: tuple[str, ...] = ("json", "msgpack")
 
 

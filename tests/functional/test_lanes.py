@@ -8,11 +8,14 @@ from typing import Any
 
 import httpx
 import pytest
+from standardwebhooks import Webhook
 
 from helpers.anyone import mine
 from helpers.event_source import wait_until
 from helpers.node import Node, RpcFailure, events_process_of, run_program
+from helpers.webhook_server import WebhookServer
 
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 FILE = "events.jsonl"
 
 
@@ -100,6 +103,20 @@ def test_what_a_program_refuses_for_good_becomes_a_dead_letter(tmp_path: Path) -
         assert node.rpc("resumelane", "x")["sent"] == 2
         with pytest.raises(RpcFailure, match="bad-cursor"):
             node.rpc("resetlane", "x", "yesterday")
+
+
+def test_a_webhook_is_told_and_ends_its_lane_when_it_wants_nothing_more(tmp_path: Path) -> None:
+    with WebhookServer() as server:
+        lane = f"-notify={server.url}?name=w&types=tip_changed&private=1&secret={SECRET}"
+        with Node(tmp_path, "-par=1", lane) as node:
+            mine(node, 2)
+            wait_until(lambda: len(server.got) == 3, timeout_s=30)
+            told = [Webhook(SECRET).verify(posted.body, posted.headers)["data"]["height"] for posted in server.got]
+            assert told == [0, 1, 2]
+            server.answer = lambda posted: (410, {})
+            mine(node, 1)
+            wait_until(lambda: node.rpc("listlanes")[0]["state"] == "stopped", timeout_s=30)
+            assert SECRET not in node.debug_log()
 
 
 def test_lanes_answer_those_who_may_ask(tmp_path: Path) -> None:
