@@ -19,6 +19,7 @@ from clarion.node.net.bloom_serving import BloomServing
 from clarion.node.net.connections import Connections
 from clarion.node.net.connector import Connector
 from clarion.node.net.context import NetContext
+from clarion.node.net.extra_peers import CHECK_INTERVAL_S, ExtraPeers
 from clarion.node.net.filter_serving import FilterServing
 from clarion.node.net.handshake import Handshake
 from clarion.node.net.inventory import Inventory
@@ -87,6 +88,7 @@ class NetService:
             self.added_nodes.contains,
             self.handshake.has_wanted_services,
         )
+        self.extra_peers = ExtraPeers(context, self.peers, self.outbound, self.sync, lambda: self.connections.active)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="net", daemon=True)
         self._stopping: asyncio.Event | None = None
@@ -129,6 +131,7 @@ class NetService:
         """Have what is done now and then done on the network thread."""
         scheduler.every(DUMP_INTERVAL_S, lambda: self.soon(self.bans.dump))
         scheduler.every(PEERS_INTERVAL_S, lambda: self.soon(self.addresses.save))
+        scheduler.every(CHECK_INTERVAL_S, lambda: self.soon(self.extra_peers.check))
         self._rebroadcast_later(scheduler)
 
     def _rebroadcast_later(self, scheduler: Scheduler) -> None:

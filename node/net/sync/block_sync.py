@@ -14,6 +14,7 @@ from clarion.node.net.sync.announcements import BlockAnnouncements
 from clarion.node.net.sync.compact_blocks import CompactBlocks
 from clarion.node.net.sync.download import BlockDownload
 from clarion.node.net.sync.headers import HeaderSync
+from clarion.node.net.sync.lagging import LaggingPeers
 from clarion.node.net.sync.recent_blocks import RecentBlocks
 from clarion.node.net.sync.requests import BlockRequests
 from clarion.node.net.sync.serving import BlockServing
@@ -33,12 +34,15 @@ class BlockSync:
         self._manager = context.chain.manager
         self.requests = BlockRequests()
         self.headers = HeaderSync(context, self.requests)
+        self.lagging = LaggingPeers(context, peers, self.headers)
+        self.headers.on_headers = self.lagging.protect
         self.recent = RecentBlocks(context.stores.block_files)
         self.download = BlockDownload(context, self.requests, self.headers, self.recent, peers.judge)
         self.compact = CompactBlocks(context, self.requests, self.headers, self.download, self.recent)
         self.download.on_good_block = self.compact.prefer
         self.serving = BlockServing(context, self.recent)
         self.announcements = BlockAnnouncements(context, peers, self.recent)
+        self._last_block_time: int | None = None
         peers.register("headers", self.headers.handle)
         peers.register("getheaders", self.serving.get_headers)
         peers.register("getblocks", self.serving.get_blocks)
@@ -59,9 +63,17 @@ class BlockSync:
         """Take note of a commit that may have moved the tip. Runs on the network thread."""
         for _ in range(self.announcements.tip_moved()):
             self.download.block_connected()
+            self._last_block_time = self._context.clock.now()
         for peer in list(self._peers.peers.values()):
             if peer.fully_connected and not peer.leaving:
                 self.announcements.announce(peer)
+
+    def seconds_without_block(self) -> int:
+        """Return how long ago a block was last connected; before the first one, how long ago this was first asked."""
+        now = self._context.clock.now()
+        if self._last_block_time is None:
+            self._last_block_time = now
+        return now - self._last_block_time
 
     def fetch(self, peer_id: int, entry: BlockIndexEntry) -> str | None:
         """Ask one peer for a block; None, or why it can't be asked in the reference's words."""
@@ -90,6 +102,7 @@ class BlockSync:
         self.download.check_patience(peer, now_us)
         if not peer.leaving:
             self._check_headers_patience(peer, now_us)
+            self.lagging.consider(peer, now_us)
         if peer.leaving or not can_serve_blocks(peer) or self.headers.deciding:
             return
         if (self._may_sync_from(peer) and not is_limited(peer)) or not self._manager.initial_download:

@@ -129,9 +129,13 @@ class CompactBlocks:
             net_logger.debug("Ignoring low-work compact block from peer %d", peer.id)
             return
         with self._headers.first_choice():
+            is_new = self._manager.lookup(compact.header.hash) is None
             entry = await self._headers.accept(peer, [compact.header], via_compact_block=True)
             if entry is not None:
-                note_block(self._manager, peer.state(SyncState), entry.hash)
+                state = peer.state(SyncState)
+                note_block(self._manager, state, entry.hash)
+                if is_new:
+                    self._headers.note_announcement(state, entry)
                 if not entry.has_data:
                     await self._take(peer, compact, entry, parent)
 

@@ -219,8 +219,8 @@ class HeaderSync:
             left = max((self._context.clock.now() - entry.time) // self._context.params.pow_target_spacing, 0)
             progress = 100 * entry.height / (entry.height + left)
             logger.info("Synchronizing blockheaders, height: %d (~%.2f%%)", entry.height, progress)
-        if is_new and entry.chainwork > self._manager.tip.chainwork:
-            self.on_new_headers(peer)
+        if is_new:
+            self.note_announcement(state, entry)
         least = self._manager.state.options.minimum_chainwork
         if (
             self._manager.initial_download
@@ -230,9 +230,15 @@ class HeaderSync:
             and peer.is_automatic_outbound
         ):
             peer.disconnect("outbound peer headers chain has insufficient work")
+        self.on_headers(peer)
 
-    on_new_headers: Callable[[Peer], None] = staticmethod(lambda peer: None)
-    """Called when a peer's headers lead beyond our tip."""
+    on_headers: Callable[[Peer], None] = staticmethod(lambda peer: None)
+    """Called when a peer's headers have been taken in."""
+
+    def note_announcement(self, state: SyncState, entry: BlockIndexEntry) -> None:
+        """Take note of a new header that a peer brought, if it leads beyond our tip."""
+        if entry.chainwork > self._manager.tip.chainwork:
+            state.last_announcement = self._context.clock.now()
 
     def can_fetch_directly(self) -> bool:
         """Whether we are nearly at the tip, so that single blocks are fetched as they are announced."""

@@ -51,6 +51,15 @@ class SyncState:
     """It asked for compact blocks unasked (BIP152's high-bandwidth mode)."""
     sends_compact: bool = False
     """We asked it for the same."""
+    last_announcement: int = 0
+    """When it last told us of a header with more work than our tip, in seconds."""
+    protected: bool = False
+    """It is not left for lagging behind."""
+    catch_up_to: BlockIndexEntry | None = None
+    """The tip that we had when the peer's chain was found behind ours, while it is."""
+    catch_up_by_us: int = 0
+    catch_up_asked: bool = False
+    """The time is over and it was asked for headers once more."""
     continuation: BlockHash | None = None
     """When the peer asks for this block, it is told of our tip: it is working through a long `inv`."""
 
