@@ -30,6 +30,12 @@ BUNDLED = {
     "command": "clarion.plugins.bundled.command",
     "jsonl": "clarion.plugins.bundled.jsonl",
     "webhook": "clarion.plugins.bundled.webhook",
+    "redis": "clarion.plugins.bundled.redis",
+    "nats": "clarion.plugins.bundled.nats",
+    "amqp": "clarion.plugins.bundled.amqp",
+    "mqtt": "clarion.plugins.bundled.mqtt",
+    "postgresnotify": "clarion.plugins.bundled.postgresnotify",
+    "kafka": "clarion.plugins.bundled.kafka",
 }
 """Plugins that come with the node, by name."""
 
