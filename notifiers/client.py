@@ -11,6 +11,7 @@ this module needs pyzmq and orjson only, and may be copied.
 import itertools
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -26,6 +27,22 @@ NOTICES = frozenset(("alive", "live", "end"))
 _RETRY_CODES = frozenset(("unavailable",))
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 _names = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class ClientKeys:
+    """Keys (Z85) for a node with -zmqcurvekey: its public one, and our own pair if it must know us (-zmqcurveclients)."""
+
+    server: bytes
+    public: bytes = b""
+    secret: bytes = b""
+
+    def apply(self, socket: Any) -> None:
+        """Have a socket speak encrypted, under a pair of keys for this connection where we have none."""
+        public, secret = (self.public, self.secret) if self.secret else zmq.curve_keypair()
+        socket.set(zmq.CURVE_SERVERKEY, self.server)
+        socket.set(zmq.CURVE_PUBLICKEY, public)
+        socket.set(zmq.CURVE_SECRETKEY, secret)
 
 
 class StreamRefused(Exception):
@@ -76,7 +93,13 @@ class _Session:
 
 
 def events(
-    address: str, *, start: str = "now", follow: bool = True, notices: bool = False, **fields: Any
+    address: str,
+    *,
+    start: str = "now",
+    follow: bool = True,
+    notices: bool = False,
+    keys: ClientKeys | None = None,
+    **fields: Any,
 ) -> Iterator[dict[str, Any]]:
     """Yield events behind `start` (`now`, `start`, `height:N`, a cursor) from `-zmqreplay=<address>`, in order.
 
@@ -90,7 +113,7 @@ def events(
         while not session.is_over:
             with context.socket(zmq.DEALER) as socket:
                 poller = zmq.Poller()
-                lost = _connect(socket, poller, address)
+                lost = _connect(socket, poller, address, keys)
                 socket.send_multipart(session.request())
                 try:
                     while not session.is_over and (ready := dict(poller.poll(int(SILENCE_S * 1000)))):
@@ -108,21 +131,36 @@ def events(
         context.destroy(linger=0)
 
 
-def _connect(socket: Any, poller: Any, address: str) -> Any:
+def _join(socket: Any, address: str, keys: ClientKeys | None) -> None:
+    """Connect to an address as the node's options have it: `unix:/path` and IPv6 too."""
+    # With IPv6 switched on, libzmq looks for nothing else behind a name.
+    socket.set(zmq.IPV6, int("[" in address))
+    if keys is not None:
+        keys.apply(socket)
+    socket.connect("ipc://" + address.removeprefix("unix:") if address.startswith("unix:") else address)
+
+
+def _connect(socket: Any, poller: Any, address: str, keys: ClientKeys | None) -> Any:
     """Connect, register with the poller, and return a socket that becomes readable when the connection is lost.
 
     libzmq connects again by itself, but the server that comes back does not know what it was asked for.
     """
     socket.set(zmq.LINGER, 0)
     lost = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
-    socket.connect(address)
+    _join(socket, address, keys)
     poller.register(socket, zmq.POLLIN)
     poller.register(lost, zmq.POLLIN)
     return lost
 
 
 async def events_async(
-    address: str, *, start: str = "now", follow: bool = True, notices: bool = False, **fields: Any
+    address: str,
+    *,
+    start: str = "now",
+    follow: bool = True,
+    notices: bool = False,
+    keys: ClientKeys | None = None,
+    **fields: Any,
 ) -> AsyncIterator[dict[str, Any]]:
     """Do the same as `events` in asyncio."""
     import asyncio
@@ -133,7 +171,7 @@ async def events_async(
         while not session.is_over:
             socket = context.socket(zmq.DEALER)
             poller = zmq.asyncio.Poller()
-            lost = _connect(socket, poller, address)
+            lost = _connect(socket, poller, address, keys)
             try:
                 await socket.send_multipart(session.request())
                 while not session.is_over and (ready := dict(await poller.poll(int(SILENCE_S * 1000)))):
@@ -153,19 +191,26 @@ async def events_async(
 
 
 def core_messages(
-    address: str, topics: Sequence[str], replay: str, *, silence_s: float = SILENCE_S
+    address: str,
+    topics: Sequence[str],
+    replay: str,
+    *,
+    silence_s: float = SILENCE_S,
+    keys: ClientKeys | None = None,
+    core_keys: ClientKeys | None = None,
 ) -> Iterator[tuple[str, bytes, int]]:
     """Yield (topic, body, counter) of Bitcoin Core's topics at `address`; those that were lost are fetched from `replay`.
 
     Each topic comes without gaps. A counter that starts again at 0 means that the node was started again: what happened
-    in between is in the event stream alone. Raises StreamRefused `unknown-counter` where messages are gone for good.
+    in between is in the event stream alone. `keys` are for the replay, `core_keys` for the topics (-zmqcurvecore). Raises
+    StreamRefused `unknown-counter` where messages are gone for good.
     """
     expected: dict[str, int] = {}
     context = zmq.Context()
     try:
         socket = context.socket(zmq.SUB)
         socket.set(zmq.RCVHWM, 0)
-        socket.connect(address)
+        _join(socket, address, core_keys)
         for topic in topics:
             socket.subscribe(topic)
         while True:
@@ -174,7 +219,7 @@ def core_messages(
             missing = counter - expected.get(topic, counter)
             if missing > 0:
                 first = expected[topic]
-                yield from _fetch(context, replay, topic, first, missing, silence_s)
+                yield from _fetch(context, replay, topic, first, missing, silence_s, keys)
             expected[topic] = (counter + 1) % 2**32
             yield topic, body, counter
     finally:
@@ -182,7 +227,13 @@ def core_messages(
 
 
 def _fetch(
-    context: "zmq.Context[zmq.Socket[bytes]]", replay: str, topic: str, first: int, count: int, silence_s: float
+    context: "zmq.Context[zmq.Socket[bytes]]",
+    replay: str,
+    topic: str,
+    first: int,
+    count: int,
+    silence_s: float,
+    keys: ClientKeys | None,
 ) -> Iterator[tuple[str, bytes, int]]:
     """Yield `count` messages from counter `first` on, asking again for those that are not durable yet."""
     end, pause_s = first + count, _FIRST_PAUSE_S
@@ -190,7 +241,7 @@ def _fetch(
         name = str(next(_names)).encode()
         with context.socket(zmq.DEALER) as socket:
             socket.set(zmq.LINGER, 0)
-            socket.connect(replay)
+            _join(socket, replay, keys)
             socket.send_multipart([name, orjson.dumps({"topic": topic, "counter": first, "count": end - first})])
             while socket.poll(int(silence_s * 1000)):
                 frames = socket.recv_multipart()

@@ -14,6 +14,7 @@ import zmq
 
 from clarion.node.errors import ConfigError
 from clarion.notifiers.zmq_address import ZmqAddress
+from clarion.notifiers.zmq_curve import ServerContext
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +28,7 @@ _MORE = int(zmq.SNDMORE)
 class PubSocket:
     """Sends from one thread. `impatient_s` is for how long it drops at once after it waited in vain; it grows."""
 
-    def __init__(self, context: "zmq.Context[zmq.Socket[bytes]]", address: ZmqAddress, bind_wait_s: float) -> None:
+    def __init__(self, context: ServerContext, address: ZmqAddress, bind_wait_s: float) -> None:
         """Bind to the address. Raises ConfigError naming the option, after `bind_wait_s` if the address is in use."""
         self.impatient_s = _FIRST_IMPATIENCE_S
         self._address = address.address

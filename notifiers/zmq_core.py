@@ -17,6 +17,7 @@ from clarion.notifiers.notifier import LoggedEvent
 from clarion.notifiers.pub_socket import PubSocket
 from clarion.notifiers.topic_marks import Counters, TopicMarks
 from clarion.notifiers.zmq_address import TOPICS, ZmqAddress
+from clarion.notifiers.zmq_curve import Curve, ServerContext
 
 _log = logging.getLogger(__name__)
 
@@ -58,22 +59,28 @@ class CoreTopics:
     early = True
 
     def __init__(
-        self, addresses: Sequence[ZmqAddress], *, bind_wait_s: float = 5.0, marks: TopicMarks | None = None
+        self,
+        addresses: Sequence[ZmqAddress],
+        *,
+        bind_wait_s: float = 5.0,
+        marks: TopicMarks | None = None,
+        curve: Curve | None = None,
     ) -> None:
         """`bind_wait_s`: how long `open` waits for an address that a node that has just been killed still holds.
 
         `marks` are told where in the log each message came from, for those who missed some.
         """
+        self._curve = curve
         self._marks = marks
         self._addresses = sorted(addresses, key=lambda address: TOPICS.index(address.topic))
         self._bind_wait_s = bind_wait_s
-        self._context: zmq.Context[zmq.Socket[bytes]] | None = None
+        self._context: ServerContext | None = None
         self._sockets: dict[str, PubSocket] = {}
         self._publishers: dict[str, list[Publisher]] = {topic: [] for topic in TOPICS}
 
     def open(self) -> None:
         """Bind every address. Raises ConfigError naming the option and libzmq's reason."""
-        self._context = zmq.Context()
+        self._context = ServerContext(self._curve)
         for address in self._addresses:
             if not address.has_transport:
                 _log.warning("zmq: -zmq%s=%s is no ZMQ address: nothing is published there", *_option(address))

@@ -1,6 +1,6 @@
 """The event stream on ZMQ: `-zmqpubevent` publishes it.
 
-Owns: the topic `event`: parts are topic, JSON, and a counter of 8 little-endian bytes. Never: reading the log, filters,
+Owns: the topic `event`: parts are topic, JSON or msgpack, and a counter of 8 little-endian bytes. Never: reading the log, filters,
 replay (`zmq_replay`).
 """
 
@@ -17,6 +17,7 @@ from clarion.notifiers.pub_socket import PubSocket
 from clarion.notifiers.stream.filters import StreamEvent
 from clarion.notifiers.stream.messages import MessageEncoder
 from clarion.notifiers.zmq_address import EVENT_TOPIC, ZmqAddress
+from clarion.notifiers.zmq_curve import Curve, ServerContext
 
 _log = logging.getLogger(__name__)
 
@@ -27,17 +28,26 @@ class EventTopic:
     name = "zmq event"
     awaited = False
 
-    def __init__(self, addresses: Sequence[ZmqAddress], params: ChainParams, *, bind_wait_s: float = 5.0) -> None:
+    def __init__(
+        self,
+        addresses: Sequence[ZmqAddress],
+        params: ChainParams,
+        *,
+        bind_wait_s: float = 5.0,
+        curve: Curve | None = None,
+        encoding: str = "json",
+    ) -> None:
+        self._curve = curve
         self._addresses = list(addresses)
         self._bind_wait_s = bind_wait_s
-        self._encoder = MessageEncoder(params)
-        self._context: zmq.Context[zmq.Socket[bytes]] | None = None
+        self._encoder = MessageEncoder(params, encoding)
+        self._context: ServerContext | None = None
         self._sockets: list[PubSocket] = []
         self._counter = 0
 
     def open(self) -> None:
         """Bind every address. Raises ConfigError naming the option and libzmq's reason."""
-        self._context = zmq.Context()
+        self._context = ServerContext(self._curve)
         for address in self._addresses:
             self._sockets.append(PubSocket(self._context, address, self._bind_wait_s))
 

@@ -35,6 +35,7 @@ from clarion.notifiers.stream.request import StreamRequest, parse_request
 from clarion.notifiers.topic_marks import TopicMarks
 from clarion.notifiers.topic_replay import missed_messages
 from clarion.notifiers.zmq_address import ZmqAddress
+from clarion.notifiers.zmq_curve import Curve, ServerContext
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +78,9 @@ class ReplayServer:
         marks: TopicMarks,
         *,
         bind_wait_s: float = 5.0,
+        curve: Curve | None = None,
     ) -> None:
+        self._curve = curve
         self._addresses = list(addresses)
         self._params = params
         self._open_reader = open_reader
@@ -86,12 +89,12 @@ class ReplayServer:
         self._encoder = MessageEncoder(params)
         self._replays: dict[tuple[bytes, bytes], _Replay] = {}
         self._stopping = False
-        self._context: zmq.Context[zmq.Socket[bytes]] | None = None
+        self._context: ServerContext | None = None
         self._thread: threading.Thread | None = None
 
     def open(self) -> None:
         """Bind every address and start to serve. Raises ConfigError naming the option and libzmq's reason."""
-        self._context = zmq.Context()
+        self._context = ServerContext(self._curve)
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.set(zmq.SNDHWM, _HWM)
         # A client that is full or gone is to be noticed: without it, ROUTER drops in silence.

@@ -64,6 +64,10 @@ ZMQ_OPTIONS = [
     ),
     Option("zmqpubevent", _TEXT, _ZMQ, "Publish the event stream on <address>", "", "=<address>", multiple=True),
     Option("zmqpubeventhwm", _NUM, _ZMQ, "High-water mark of event", "1000", "=<n>"),
+    Option("zmqpubeventencoding", _TEXT, _ZMQ, "Encoding of event: json or msgpack", "json", "=<word>"),
+    Option("zmqcurvekey", _PATH, _ZMQ, "Encrypt event and replay (CURVE) with the secret key in <file>", "", "=<file>"),
+    Option("zmqcurveclients", _PATH, _ZMQ, "Let in only clients whose public keys are in <folder>", "", "=<folder>"),
+    Option("zmqcurvecore", _FLAG, _ZMQ, "Encrypt Bitcoin Core's topics, too", "0"),
     Option("zmqreplay", _TEXT, _ZMQ, "Replay events and lost messages on <address>", "", "=<address>", multiple=True),
     *(Option(f"zmqpub{topic}hwm", _NUM, _ZMQ, f"High-water mark of {topic}", "1000", "=<n>") for topic in ZMQ_TOPICS),
 ]

@@ -9,9 +9,11 @@ from clarion.node.config import Config, params_of
 from clarion.node.errors import ConfigError
 from clarion.node.storage.chain_reader import ChainReader
 from clarion.notifiers.notifier import Notifier
+from clarion.notifiers.stream.messages import ENCODINGS
 from clarion.notifiers.topic_marks import TopicMarks
 from clarion.notifiers.zmq_address import DEFAULT_HWM, EVENT_TOPIC, ZmqAddress, parse_zmq_address
 from clarion.notifiers.zmq_core import CoreTopics
+from clarion.notifiers.zmq_curve import Curve, read_curve
 from clarion.notifiers.zmq_event import EventTopic
 from clarion.notifiers.zmq_replay import ReplayServer
 from clarion.plugins.hookspecs import hookimpl
@@ -23,14 +25,16 @@ def register_notifiers(config: Config) -> list[Notifier]:
     marks, params = TopicMarks(), params_of(config)
     replay = _addresses(config, "zmqreplay", 0)
     events = _addresses(config, "zmqpubevent", _hwm(config))
+    curve = read_curve(config.get("zmqcurvekey"), config.get("zmqcurveclients"))
     notifiers: list[Notifier] = []
     if config.zmq_notifiers:
-        notifiers.append(CoreTopics(config.zmq_notifiers, marks=marks if replay else None))
+        core_curve = curve if _core_curve(config, curve) else None
+        notifiers.append(CoreTopics(config.zmq_notifiers, marks=marks if replay else None, curve=core_curve))
     if events:
-        notifiers.append(EventTopic(events, params))
+        notifiers.append(EventTopic(events, params, curve=curve, encoding=_encoding(config)))
     if replay:
         open_reader = partial(ChainReader, config.database_url, config.chain_dir, params, blocks_dir=config.blocks_dir)
-        notifiers.append(ReplayServer(replay, params, open_reader, marks))
+        notifiers.append(ReplayServer(replay, params, open_reader, marks, curve=curve))
     return notifiers
 
 
@@ -42,6 +46,21 @@ def _addresses(config: Config, option: str, hwm: int) -> list[ZmqAddress]:
             raise ConfigError(f"-{option}={text} is no ZMQ address: tcp://host:port or unix:/path expected")
         found.append(address)
     return found
+
+
+def _core_curve(config: Config, curve: Curve | None) -> bool:
+    """Whether Core's topics are encrypted too, which today's clients do not know."""
+    wanted = config.get("zmqcurvecore") not in (None, "0")
+    if wanted and curve is None:
+        raise ConfigError("-zmqcurvecore needs -zmqcurvekey")
+    return wanted
+
+
+def _encoding(config: Config) -> str:
+    encoding = config.get("zmqpubeventencoding") or "json"
+    if encoding not in ENCODINGS:
+        raise ConfigError(f"-zmqpubeventencoding={encoding}: {' or '.join(ENCODINGS)} expected")
+    return encoding
 
 
 def _hwm(config: Config) -> int:

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -14,11 +15,12 @@ from typing import Any
 
 import pytest
 import zmq
+import zmq.auth
 
-from clarion.notifiers.client import StreamRefused, core_messages, events, events_async
+from clarion.notifiers.client import ClientKeys, StreamRefused, core_messages, events, events_async
 from helpers.anyone import mine, mine_money, send, spend
 from helpers.event_source import free_tcp_address, wait_until
-from helpers.node import Node, events_process_of
+from helpers.node import Node, events_process_of, run_program
 from helpers.shared import PROJECT_ROOT
 
 OTHERS = "raw(51)"
@@ -138,6 +140,40 @@ def test_refusals_have_their_code_in_asyncio_too(tmp_path: Path) -> None:
             asyncio.run(collect("height:9"))
         with pytest.raises(StreamRefused, match="bad-cursor"):
             asyncio.run(collect("yesterday"))
+
+
+@pytest.mark.skipif(not zmq.has("curve"), reason="this build of libzmq has no CURVE")
+def test_encrypted_replay_over_a_unix_socket_and_ipv6(tmp_path: Path) -> None:
+    _, path = zmq.auth.create_certificates(tmp_path, "node")
+    public, _ = zmq.auth.load_certificate(tmp_path / "node.key")
+    unix, event = f"unix:{tmp_path}/replay.sock", free_tcp_address()
+    loopback = free_tcp_address().replace("127.0.0.1", "[::1]" if _has_ipv6() else "127.0.0.1")
+    options = (f"-zmqreplay={unix}", f"-zmqreplay={loopback}", f"-zmqpubevent={event}", f"-zmqcurvekey={path}")
+    with Node(tmp_path / "node", "-par=1", *options, "-zmqpubeventencoding=msgpack", topics=["hashtx"]) as node:
+        mine(node, 2)
+        node.rpc("syncwithvalidationinterfacequeue")
+        keys = ClientKeys(public)
+        told = [_ids(list(events(each, start="start", follow=False, keys=keys))) for each in (unix, loopback)]
+        assert told[0] == told[1]
+        assert len(told[0]) == 10
+        with node.subscriber("hashtx") as subscriber:  # Core's topics stay as they are
+            mine(node, 1)
+            assert subscriber.receive()[0] == "hashtx"
+
+
+def _has_ipv6() -> bool:
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as probe:
+        probe.bind(("::1", 0))
+        return True
+    return False
+
+
+@pytest.mark.parametrize("option", ["zmqpubevent", "zmqreplay"])
+def test_an_address_that_can_not_be_bound_stops_the_start(tmp_path: Path, option: str) -> None:
+    done = run_program(f"-datadir={tmp_path}", "-regtest", "-connect=0", "-server=0", f"-{option}=tcp://192.0.2.1:5")
+    assert (done.returncode, f"-{option}=tcp://192.0.2.1:5: can't bind" in done.stderr) == (1, True)
+    done = run_program(f"-datadir={tmp_path}", "-regtest", "-connect=0", "-server=0", f"-{option}=foo")
+    assert "is no ZMQ address: tcp://host:port or unix:/path expected" in done.stderr
 
 
 def test_exactly_once_example_counts_right_across_its_own_kills(tmp_path: Path) -> None:

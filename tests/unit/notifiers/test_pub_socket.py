@@ -5,10 +5,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
-import zmq
 
 from clarion.notifiers.pub_socket import PATIENCE_MS, PubSocket
 from clarion.notifiers.zmq_address import ZmqAddress
+from clarion.notifiers.zmq_curve import ServerContext
 from helpers.event_source import Subscriber, free_tcp_address
 
 _BODY = bytes(1000)
@@ -17,7 +17,7 @@ _BODY = bytes(1000)
 @pytest.fixture
 def publisher() -> Iterator[PubSocket]:
     """Return a bound socket with a small queue."""
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    context = ServerContext(None)
     socket = PubSocket(context, ZmqAddress("rawtx", free_tcp_address(), 10), 0)
     yield socket
     socket.close()
