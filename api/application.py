@@ -4,7 +4,7 @@ Owns: which path leads where, and what is refused before any path is looked at. 
 """
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,6 +18,7 @@ from clarion.api.auth import is_allowed
 from clarion.api.executor import Executor
 from clarion.api.lanes_endpoint import LANES_PATH, LanesEndpoint
 from clarion.api.openapi.document import describe
+from clarion.api.plugin_parts import PluginParts, PluginRoute, plugin_parts, register_methods
 from clarion.api.rest.endpoint import RestEndpoint
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc_endpoint import RpcEndpoint
@@ -25,6 +26,7 @@ from clarion.api.settings import ApiSettings
 from clarion.api.streams.endpoint import EVENTS_PATH, EventsEndpoint
 from clarion.api.streams.hub import StreamHub
 from clarion.api.streams.web_socket import EventsSocket
+from clarion.plugins.http import Route
 
 _log = logging.getLogger("clarion.http")
 
@@ -55,7 +57,7 @@ class AsgiRoute(BaseRoute):
 
 
 class StreamRoute(BaseRoute):
-    """The path of the event stream: one application for HTTP with any query string, one for WebSockets."""
+    """One path: one application for HTTP with any query string, one for WebSockets."""
 
     def __init__(self, path: str, http: ASGIApp, web_socket: ASGIApp) -> None:
         self.path = path
@@ -74,11 +76,14 @@ class Application(FastAPI):
 
     rest = False
     """Whether REST is served."""
+    plugin_paths: Mapping[str, Any] = {}
+    """Path items of the routes that plugins add."""
 
     def openapi(self) -> dict[str, Any]:
         """Return the document behind `/openapi.json`; made once."""
         if not self.openapi_schema:
             self.openapi_schema = describe(super().openapi(), rest=self.rest)
+            self.openapi_schema["paths"].update(self.plugin_paths)
         return self.openapi_schema
 
 
@@ -117,6 +122,11 @@ class Gate:
                 self._open -= 1
 
 
+def _plugin_routes(route: Route, executor: Executor) -> list[BaseRoute]:
+    app = PluginRoute(route, executor)
+    return [StreamRoute(route.path, app, app), AsgiRoute(route.path + "/", app, prefix=True)]
+
+
 async def _unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "http":
         await send_answer(send, 404)
@@ -126,6 +136,8 @@ def create_app(context: ReaderContext) -> FastAPI:
     """Return the application that answers with `context`; closing it closes the context's reader and link."""
     settings = context.settings
     executor = Executor(context)
+    parts = PluginParts() if settings.plugin_config is None else plugin_parts(settings.plugin_config)
+    register_methods(parts)
     hub = StreamHub(executor)
 
     @asynccontextmanager
@@ -153,6 +165,9 @@ def create_app(context: ReaderContext) -> FastAPI:
     ]
     if settings.rest:
         routes.append(AsgiRoute("/rest/", RestEndpoint(executor), prefix=True))
+    for route in parts.routes:
+        routes += _plugin_routes(route, executor)
+    app.plugin_paths = {path: item for route in parts.routes for path, item in route.openapi.items()}
     # In front of the routes that FastAPI made: a small call must not be compared with all of them first.
     app.router.routes[:0] = routes
     app.router.default = _unknown_path

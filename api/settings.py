@@ -44,6 +44,8 @@ class ApiSettings:
     max_body_bytes: int = MAX_BODY_BYTES
     indexes: frozenset[str] = frozenset()
     """Names of the indexes that the node has, whatever their state."""
+    plugin_config: Config | None = None
+    """The configuration without secrets, where plugins have methods or routes; None: there are none to load."""
 
     @classmethod
     def from_config(

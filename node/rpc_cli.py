@@ -269,16 +269,33 @@ def _parse_json(text: str) -> Any:
         raise CliError(f"Error parsing JSON: {text}") from None
 
 
+def _guess(text: str) -> Any:
+    """Return what an argument of a method that only a plugin of the node knows means: lists and objects are JSON."""
+    try:
+        return json.loads(text) if text[:1] in ("{", "[") else text
+    except ValueError:
+        return text
+
+
+def _is_known(method: str) -> bool:
+    from clarion.api.rpc import registry
+
+    return registry.find(method) is not None
+
+
 def convert_positional(method: str, texts: Sequence[str]) -> list[Any]:
     """Return the params of a call; texts stay as they are, other arguments are JSON. Unknown ones are texts."""
     # The table of methods takes longer to load than a small call: most calls have no arguments.
     positions = _text_arguments(method)[0] if texts else []
+    if texts and not _is_known(method):
+        return [_guess(text) for text in texts]
     return [text if i >= len(positions) or positions[i] else _parse_json(text) for i, text in enumerate(texts)]
 
 
 def convert_named(method: str, texts: Sequence[str]) -> list[tuple[str, Any]]:
     """Return the params of a call with `-named`: name=value pairs, and `args` for what has no name."""
     positions, names = _text_arguments(method)
+    guessed = not _is_known(method)
     params: dict[str, Any] = {}
     args: list[Any] = []
 
@@ -300,7 +317,8 @@ def convert_named(method: str, texts: Sequence[str]) -> list[tuple[str, Any]]:
         if not equals:
             args.append(text if is_text(len(args)) else _parse_json(text))
         else:
-            params[name] = value if names.get(name, True) else _parse_json(value)
+            is_plain = names.get(name, True)
+            params[name] = _guess(value) if guessed else value if is_plain else _parse_json(value)
     return [*params.items(), *([("args", args)] if args else [])]
 
 

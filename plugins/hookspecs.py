@@ -15,6 +15,8 @@ from clarion.node.events.events import BlockConnected, BlockDisconnected, TipCha
 from clarion.node.options.option import Option
 from clarion.notifiers.lanes.transport import TransportKind
 from clarion.notifiers.notifier import Notifier
+from clarion.plugins.http import Route
+from clarion.plugins.rpc import RpcMethod
 
 PROJECT = "clarion"
 
@@ -56,6 +58,22 @@ def register_indexes(config: Config) -> Iterable[Index]:  # type: ignore[empty-b
     """Return indexes that follow the chain, each with a database and a thread of its own. Called in the node.
 
     Only build them here. Raise ConfigError for wrong options.
+    """
+
+
+@hookspec
+def register_rpc_methods(config: Config) -> Iterable[RpcMethod]:  # type: ignore[empty-body]
+    """Return RPC methods. Called in the node and in each API process; a method says in which of them it runs.
+
+    Only build them here. Raise ConfigError for wrong options.
+    """
+
+
+@hookspec
+def register_routes(config: Config) -> Iterable[Route]:  # type: ignore[empty-body]
+    """Return HTTP routes on the RPC port. Called in the node and in each API process; routes are served by the latter.
+
+    Only build them here. Raise ConfigError for wrong options. The configuration holds no passwords in API processes.
     """
 
 

@@ -36,6 +36,7 @@ BUNDLED = {
     "mqtt": "clarion.plugins.bundled.mqtt",
     "postgresnotify": "clarion.plugins.bundled.postgresnotify",
     "kafka": "clarion.plugins.bundled.kafka",
+    "watches": "clarion.plugins.bundled.watches.plugin",
 }
 """Plugins that come with the node, by name."""
 

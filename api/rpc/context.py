@@ -167,6 +167,21 @@ class ReaderContext:
                 reader = self._indexes[store_name] = IndexReader(location, self.settings.chain_dir, store_name)
             return reader
 
+    def wait_for_index(self, name: str, store_name: str) -> bool:
+        """Wait until the index holds the present tip; false if it is still being built, or not there.
+
+        (The reference's BlockUntilSyncedToCurrentChain.) Called from a thread.
+        """
+        if name not in self.settings.indexes:
+            return False
+        with self.reader.snapshot() as snapshot:
+            tip = snapshot.tip()
+        with self.index(store_name).snapshot() as view:
+            reached = view.tip()
+        if tip is not None and reached is not None and reached.hash == tip.hash:
+            return True
+        return bool(self.node.call_blocking("_index_synced", [name]))
+
     def close(self) -> None:
         """Close the databases."""
         for index in self._indexes.values():

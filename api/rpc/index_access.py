@@ -33,13 +33,7 @@ def wait_for_index(ctx: ReaderContext, name: str, store_name: str) -> bool:
 
     False if it is still being built. Called from a thread.
     """
-    with ctx.reader.snapshot() as snapshot:
-        tip = snapshot.tip()
-    with ctx.index(store_name).snapshot() as view:
-        reached = view.tip()
-    if tip is not None and reached is not None and reached.hash == tip.hash:
-        return True
-    return bool(ctx.node.call_blocking("_index_synced", [name]))
+    return ctx.wait_for_index(name, store_name)
 
 
 def find_indexed_transaction(ctx: ReaderContext, txid: bytes) -> tuple[Transaction, BlockHash] | None:

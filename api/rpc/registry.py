@@ -4,7 +4,7 @@ Owns: registration and the binding of a request's params to a method's arguments
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
@@ -54,6 +54,7 @@ class Method:
 
 
 _TABLE: dict[str, Method] = {}
+_OF_PLUGINS: set[str] = set()
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 
 
@@ -97,6 +98,22 @@ def rpc_method(
         return handler
 
     return register
+
+
+def is_taken(name: str) -> bool:
+    """Whether the program has a method of this name, whatever plugins have."""
+    return name in _TABLE and name not in _OF_PLUGINS
+
+
+def set_plugin_methods(methods: Iterable[Method]) -> None:
+    """Put methods of plugins into the table, in place of those that an earlier call put there."""
+    for name in _OF_PLUGINS:
+        del _TABLE[name]
+    _OF_PLUGINS.clear()
+    for method in methods:
+        assert method.name not in _TABLE, f"RPC method {method.name} is registered twice"
+        _TABLE[method.name] = method
+        _OF_PLUGINS.add(method.name)
 
 
 def find(name: str) -> Method | None:

@@ -5,12 +5,14 @@ Owns: the order in which they start and stop. Never: requests.
 
 import logging
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from clarion.api.auth import CredentialError, delete_cookie, write_cookie
 from clarion.api.idle_worker import IdleWorkers
 from clarion.api.listen import bind_sockets
 from clarion.api.node_link import DirectLink
+from clarion.api.plugin_parts import plugin_parts, register_methods, without_secrets
 from clarion.api.rpc.node_methods import CallRunner, NodeMethods
 from clarion.api.settings import ApiSettings
 from clarion.api.workers import ApiWorkers
@@ -30,7 +32,7 @@ def start_api(
     stack: ExitStack,
     idle: IdleWorkers,
 ) -> None:
-    """Serve the node's API; `stack` stops it again. Raises ConfigError.
+    """Serve the node's API; `stack` stops it again. Raises ConfigError, PluginError.
 
     Clients are answered with -28 until `methods` has the running node.
     """
@@ -46,14 +48,18 @@ def serve(
     idle: IdleWorkers,
     path: Path,
 ) -> None:
-    """Bind the port, write the cookie and serve; `stack` stops it again. Raises ConfigError.
+    """Bind the port, write the cookie and serve; `stack` stops it again. Raises ConfigError, PluginError.
 
     `indexes` are the names of those that there are, `idle` the workers' processes as far as they are started. Workers
     ask `methods` over a control socket at `path`.
     """
     sockets = bind_sockets(config.rpc_bind, config.rpc_port, config.rpc_allow_ip)
     try:
+        parts = plugin_parts(config)
+        register_methods(parts)
         settings = ApiSettings.from_config(config, params, _write_cookie(config, stack), indexes)
+        if parts:
+            settings = replace(settings, plugin_config=without_secrets(config))
     except BaseException as error:
         for each in sockets:
             each.close()

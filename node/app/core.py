@@ -83,7 +83,8 @@ class NodeCore:
         self._cleanup.callback(self.storage.close)
         try:
             self.indexes = Indexes(
-                build_indexes(config), lambda name: self.storage.database.open_index(name, self.params)
+                build_indexes(config),
+                lambda name, kept: self.storage.database.open_index(name, self.params, kept),
             )
         except BaseException:
             self._cleanup.close()

@@ -1,7 +1,7 @@
 """`clarion events tail|replay`: the event stream of a running node on standard output, one JSON message a line.
 
 Owns: reading the stream from the node's own port and going on where it broke off. Never: the node's databases, lanes
-(`node.app.lanes`).
+(`node.app.lanes`), watches (`node.app.watches`).
 """
 
 import http.client
@@ -13,21 +13,28 @@ from urllib.parse import urlencode
 import orjson
 
 from clarion.node.app.lanes import authorization, run_lanes
+from clarion.node.app.watches import run_watch
 from clarion.node.config import Config
 from clarion.node.errors import ConfigError
 
-EVENTS_USAGE = "clarion events needs: tail or replay, then fields such as from=height:100 types=tx_confirmed,block_connected; or lanes"
+EVENTS_USAGE = (
+    "clarion events needs: tail or replay, then fields such as from=height:100 types=tx_confirmed,block_connected; or "
+    "lanes; or watch"
+)
 _PAUSE_S = 1.0
 _SILENCE_S = 60.0
 
 
 def run_events(config: Config, words: Sequence[str]) -> int:
     """Print messages: for ever (`tail`), or up to the log's present end (`replay`). Raises ConfigError."""
-    if words[:1] == ["lanes"]:
+    action = words[0] if words else ""
+    if action == "lanes":
         return run_lanes(config, words[1:])
-    action, fields = words[0] if words else "", _fields(words[1:])
+    if action == "watch":
+        return run_watch(config, words[1:])
     if action not in ("tail", "replay"):
         raise ConfigError(EVENTS_USAGE)
+    fields = _fields(words[1:])
     fields.setdefault("from", "now" if action == "tail" else "start")
     while True:
         try:

@@ -4,7 +4,7 @@ Owns: precedence, negation and sections. Never: reading sources, the meaning of 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Value = str | bool
 """What a source gave: text, False for `-noname`, True for the double negative `-noname=0`."""
@@ -61,6 +61,21 @@ class Settings:
             done = done or any(value is False for value in values) or values is self.forced.get(name)
             dropped_all = dropped_all or (values[-1] is False and not result)
         return result
+
+    def without(self, names: Iterable[str]) -> "Settings":
+        """Return the same without the values of some names."""
+        left_out = frozenset(names)
+
+        def kept(values: Values) -> Values:
+            return {name: found for name, found in values.items() if name not in left_out}
+
+        return replace(
+            self,
+            forced=kept(self.forced),
+            command_line=kept(self.command_line),
+            environment=kept(self.environment),
+            file={section: kept(values) for section, values in self.file.items()},
+        )
 
     def only_in_default_section(self, name: str) -> bool:
         """Whether the default section sets `name` and nothing else does."""

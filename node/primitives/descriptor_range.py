@@ -66,6 +66,18 @@ def read_descriptor_range(value: Any, network: AddressFormat) -> DescriptorRange
     return DescriptorRange(text, descriptors, first, last, gap)
 
 
+def split_descriptors(text: str) -> list[str]:
+    """Return the descriptors of a text with commas between them; commas in brackets are theirs."""
+    words, depth = [""], 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if char == "," and not depth:
+            words.append("")
+        else:
+            words[-1] += char
+    return words
+
+
 def _gap(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_GAP:
         raise DescriptorError(f"gap is a number from 0 to {MAX_GAP}")

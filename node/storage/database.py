@@ -100,9 +100,12 @@ class Database:
         undo_files.remove_all()
         self.chain.commit(ChainCommit(meta={REBUILD_KEY: following.value}))
 
-    def open_index(self, name: str, network: Network) -> IndexStore:
-        """Open (or make) the database of an index of this chain; the caller closes it. Raises ConfigError."""
-        return open_index_store(self._location, self._chain_dir, name, network, self._store_id, self._patience)
+    def open_index(self, name: str, network: Network, kept: bytes = b"") -> IndexStore:
+        """Open (or make) the database of an index of this chain; the caller closes it. Raises ConfigError.
+
+        Keys that begin with `kept` outlive a reindex.
+        """
+        return open_index_store(self._location, self._chain_dir, name, network, self._store_id, self._patience, kept)
 
     def index_reader(self, name: str) -> IndexReader:
         """Return a reader of an index that is open; it is closed with the database."""

@@ -77,6 +77,13 @@ class IndexSnapshot:
             found.update((bytes(key), bytes(value)) for key, value in rows)
         return found
 
+    def range(self, start: bytes, stop: bytes, limit: int, *, backward: bool = False) -> list[tuple[bytes, bytes]]:
+        """Return at most `limit` keys from `start` on and below `stop` with their values, by key."""
+        order = "DESC" if backward else "ASC"
+        statement = f"SELECT key, value FROM {{entries}} WHERE key >= ? AND key < ? ORDER BY key {order} LIMIT ?"
+        rows = self._execute(self._tables.sql(statement), (start, stop, limit))
+        return [(bytes(key), bytes(value)) for key, value in rows]
+
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield every key with its value, by key."""
         for key, value in self._execute(self._tables.sql("SELECT key, value FROM {entries} ORDER BY key")):
@@ -104,7 +111,9 @@ class IndexReader:
 class IndexStore:
     """The only writer of an index. Used by one thread; readers never wait for it."""
 
-    def __init__(self, writer: Writer, tables: IndexTables) -> None:
+    def __init__(self, writer: Writer, tables: IndexTables, kept: bytes = b"") -> None:
+        """Keys that begin with `kept`, if that is not empty, are what no chain can give back: wiping leaves them."""
+        self._kept = kept
         self._writer = writer
         self._tables = tables
         in_sqlite = tables.location.is_sqlite
@@ -119,6 +128,10 @@ class IndexStore:
     def get(self, key: bytes) -> bytes | None:
         """Return the stored value of a key."""
         return self._writer.read(lambda connection: IndexSnapshot(connection, self._tables).get(key))
+
+    def range(self, start: bytes, stop: bytes, limit: int) -> list[tuple[bytes, bytes]]:
+        """Return at most `limit` stored keys from `start` on and below `stop` with their values, by key."""
+        return self._writer.read(lambda connection: IndexSnapshot(connection, self._tables).range(start, stop, limit))
 
     def commit(self, changes: Mapping[bytes, bytes | None], tip: IndexTip | None) -> None:
         """Store values, delete the keys whose value is None, and set the tip, in one transaction. Raises StorageError."""
@@ -139,10 +152,10 @@ class IndexStore:
         self._writer.run(write)
 
     def wipe(self) -> None:
-        """Forget everything. Raises StorageError."""
+        """Forget everything but what is kept. Raises StorageError."""
 
         def empty(connection: Connection) -> None:
-            connection.exec_driver_sql(self._tables.sql("DELETE FROM {entries}"))
+            _delete_all_but(connection, self._tables, self._kept)
             connection.exec_driver_sql(self._tables.sql("DELETE FROM {meta} WHERE key = 'tip'"))
 
         self._writer.run(empty)
@@ -167,11 +180,18 @@ _SET_META = "INSERT INTO {meta} (key, value) VALUES (?, ?) ON CONFLICT (key) DO 
 
 
 def open_index_store(
-    location: Location, chain_dir: Path, name: str, network: Network, store_id: bytes, patience: Patience
+    location: Location,
+    chain_dir: Path,
+    name: str,
+    network: Network,
+    store_id: bytes,
+    patience: Patience,
+    kept: bytes = b"",
 ) -> IndexStore:
     """Open (or make) an index of the chain database `store_id`. The database's own lock must be held.
 
-    An index of another chain, or of another version of its tables, is emptied. Raises ConfigError.
+    An index of another chain, or of another version of its tables, is emptied; keys that begin with `kept` stay if
+    only the chain's database is another (after a reindex). Raises ConfigError.
     """
     tables = IndexTables(location, chain_dir, name)
     if location.backend is Backend.SQLITE_FILE:
@@ -190,7 +210,7 @@ def open_index_store(
             "store_id": store_id,
         }
         with writer.transaction() as connection:
-            _prepare(connection, tables, identity)
+            _prepare(connection, tables, identity, kept)
         writer.begin_marks()
     except StorageError as error:
         writer.close()
@@ -200,19 +220,31 @@ def open_index_store(
         raise
     if location.backend is Backend.SQLITE_FILE:
         writer.checkpointer = Checkpointer(tables.location.folder / f"{tables.component}.sqlite")
-    return IndexStore(writer, tables)
+    return IndexStore(writer, tables, kept)
 
 
-def _prepare(connection: Connection, tables: IndexTables, identity: Mapping[str, bytes]) -> None:
+def _prepare(connection: Connection, tables: IndexTables, identity: Mapping[str, bytes], kept: bytes) -> None:
     execute = connection.exec_driver_sql
     blob, tail = ("BLOB", " WITHOUT ROWID") if tables.location.is_sqlite else ("BYTEA", "")
     execute(tables.sql(f"CREATE TABLE IF NOT EXISTS {{meta}} (key TEXT PRIMARY KEY, value {blob} NOT NULL){tail}"))
     found = {key: bytes(value) for key, value in execute(tables.sql("SELECT key, value FROM {meta}"))}
-    if any(found.get(key) != value for key, value in identity.items()):
-        execute(tables.sql("DROP TABLE IF EXISTS {entries}"))
+    changed = {key for key, value in identity.items() if found.get(key) != value}
+    if changed:
+        if kept and changed == {"store_id"}:
+            _delete_all_but(connection, tables, kept)
+        else:
+            execute(tables.sql("DROP TABLE IF EXISTS {entries}"))
         execute(tables.sql("DELETE FROM {meta}"))
         execute(tables.sql(_SET_META), list(identity.items()))
     execute(tables.sql(f"CREATE TABLE IF NOT EXISTS {{entries}} (key {blob} PRIMARY KEY, value {blob} NOT NULL){tail}"))
+
+
+def _delete_all_but(connection: Connection, tables: IndexTables, kept: bytes) -> None:
+    if not kept:
+        connection.exec_driver_sql(tables.sql("DELETE FROM {entries}"))
+        return
+    end = kept[:-1] + bytes((kept[-1] + 1,))
+    connection.exec_driver_sql(tables.sql("DELETE FROM {entries} WHERE key < ? OR key >= ?"), (kept, end))
 
 
 def _encode_tip(tip: IndexTip) -> bytes:

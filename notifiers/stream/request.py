@@ -12,7 +12,7 @@ from clarion.node.events.encoding import parse_details, parse_types
 from clarion.node.events.expand import ALL_EVENTS
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.address import decode_address
-from clarion.node.primitives.descriptor_range import ScriptWindow, read_descriptor_range
+from clarion.node.primitives.descriptor_range import ScriptWindow, read_descriptor_range, split_descriptors
 from clarion.node.primitives.ids import hash_from_hex, make_outpoint
 from clarion.notifiers.stream.filters import EventFilter
 
@@ -81,7 +81,7 @@ def _read(field: str, value: Any, params: ChainParams) -> Any:
     if field in ("min_value_sat", "min_conf"):
         return _number(value, *((0, 2**63 - 1) if field == "min_value_sat" else (1, MAX_CONF)))
     if field == "descriptors":
-        described = _outside_brackets(value) if isinstance(value, str) else value
+        described = split_descriptors(value) if isinstance(value, str) else value
         if not isinstance(described, list):
             raise ValueError("a list of descriptors expected")
         return [ScriptWindow(read_descriptor_range(each, params)) for each in described]
@@ -108,18 +108,6 @@ def _words(value: Any) -> Sequence[str]:
     words = value.split(",") if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
         raise ValueError("a list of words expected")
-    return words
-
-
-def _outside_brackets(text: str) -> list[str]:
-    """Return the words of a text with commas between them, but for commas in brackets."""
-    words, depth = [""], 0
-    for char in text:
-        depth += (char in "([{") - (char in ")]}")
-        if char == "," and not depth:
-            words.append("")
-        else:
-            words[-1] += char
     return words
 
 

@@ -70,7 +70,7 @@ class ApiStack:
     ) -> None:
         """`database` is a URL; by default the one that all tests use."""
         self.node = ChainNode(folder, database=database)
-        self.indexes = Indexes(indexes, lambda name: self.node.database.open_index(name, self.node.params))
+        self.indexes = Indexes(indexes, lambda name, kept: self.node.database.open_index(name, self.node.params, kept))
         self.indexes.load(self.node.manager, self.node.stores)
         self.indexes.start()
         self.service = ChainService(self.node.manager, on_fatal=lambda error: None)

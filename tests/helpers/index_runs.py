@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from clarion.node.chain.indexes.index import Index
 from clarion.node.chain.indexes.indexes import Indexes
-from clarion.node.storage.index_store import IndexReader
+from clarion.node.storage.index_store import IndexReader, IndexSnapshot
 from clarion.node.storage.location import locate
 from helpers.chain_node import ChainNode
 from helpers.node_database import database_url
@@ -19,7 +19,7 @@ PATIENCE_S = 30
 
 def open_indexes(node: ChainNode, indexes: Sequence[Index]) -> Indexes:
     """Return indexes that have found their place in the node's chain but do not follow it yet."""
-    opened = Indexes(indexes, lambda name: node.database.open_index(name, node.params))
+    opened = Indexes(indexes, lambda name, kept: node.database.open_index(name, node.params, kept))
     opened.load(node.manager, node.stores)
     return opened
 
@@ -52,11 +52,18 @@ def wait_for_tip(node: ChainNode, indexes: Indexes) -> None:
     assert all(indexes.wait_synced(name, node.manager.tip) for name in indexes.names)
 
 
-def contents(node: ChainNode, store_name: str) -> dict[bytes, bytes]:
-    """Return everything that an index holds."""
+@contextmanager
+def index_view(node: ChainNode, store_name: str) -> Iterator[IndexSnapshot]:
+    """An index as one read transaction sees it."""
     reader = IndexReader(locate(database_url(node.folder), node.folder), node.folder, store_name)
     try:
         with reader.snapshot() as view:
-            return dict(view.items())
+            yield view
     finally:
         reader.close()
+
+
+def contents(node: ChainNode, store_name: str) -> dict[bytes, bytes]:
+    """Return everything that an index holds."""
+    with index_view(node, store_name) as view:
+        return dict(view.items())

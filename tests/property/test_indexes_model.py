@@ -8,73 +8,18 @@ import pytest
 from clarion.node.chain.indexes.filter_records import decode_header, filter_key, header_key
 from clarion.node.chain.indexes.tx_position import read_transaction_at
 from clarion.node.primitives.block_filter import basic_filter, filter_header
-from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.coin_hash import coin_bytes
 from clarion.node.primitives.hashes import sha256d
-from clarion.node.primitives.ids import OutPoint, make_outpoint
 from clarion.node.primitives.muhash import MuHash3072
-from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.plugins.bundled.blockfilterindex import BasicFilterIndex
 from clarion.plugins.bundled.coinstatsindex import CoinStats, CoinStatsIndex, stats_key
 from clarion.plugins.bundled.txindex import TxIndex
 from clarion.plugins.bundled.txospenderindex import TxoSpenderIndex
-from helpers.chain_builder import COINBASE_MATURITY, Built, genesis, make_block, make_chain
 from helpers.chain_node import ChainNode
+from helpers.coin_model import BASE, CoinModel, extend
 from helpers.index_runs import contents, running, wait_for_tip
 
-BASE = make_chain(genesis(), COINBASE_MATURITY + 5)
 STEPS = 6
-
-
-class Model:
-    """The coins of a branch, with everything that its blocks spend, computed block by block."""
-
-    def __init__(self, tip: Built) -> None:
-        self.chain: list[Built] = []
-        at: Built | None = tip
-        while at is not None and at.block is not None:
-            self.chain.insert(0, at)
-            at = at.prev
-        self.coins: dict[OutPoint, Coin] = {}
-        self.spent: list[list[list[Coin]]] = []
-        self.spenders: dict[OutPoint, Transaction] = {}
-        self.burnt = 0
-        for built in self.chain:
-            self._add(built)
-
-    def _add(self, built: Built) -> None:
-        spent = []
-        for position, tx in enumerate(built.txs):
-            if position:
-                spent.append([self.coins.pop(txin.prevout) for txin in tx.inputs])
-                self.spenders.update((txin.prevout, tx) for txin in tx.inputs)
-            for number, txout in enumerate(tx.outputs):
-                if txout.script_pubkey.startswith(b"\x6a"):
-                    self.burnt += txout.value
-                else:
-                    code = 2 * built.height + (position == 0)
-                    self.coins[make_outpoint(tx.txid, number)] = Coin(txout.value, txout.script_pubkey, code)
-        self.spent.append(spent)
-
-    def spendable(self) -> list[tuple[OutPoint, Coin]]:
-        height = self.chain[-1].height + 1
-        return [
-            (outpoint, coin)
-            for outpoint, coin in self.coins.items()
-            if coin.value > 3_000 and (not coin.is_coinbase or height - coin.height >= COINBASE_MATURITY)
-        ]
-
-
-def extend(rng: random.Random, tip: Built) -> Built:
-    """Return a block with a few spends, one of which may burn a little."""
-    found = Model(tip).spendable()
-    txs = []
-    for outpoint, coin in rng.sample(found, min(len(found), rng.randrange(3))):
-        script = rng.choice([b"\x51", b"\x51\x51", b"\x51\x61"])
-        outputs = [TxOut(coin.value - 2_000, script), TxOut(1_000, rng.choice([b"\x6a\x01\x07", b"\x51\x61\x61"]))]
-        txs.append(Transaction(2, [TxIn(outpoint)], outputs))
-    # Not all of the fees are claimed.
-    return make_block(tip, txs, fees=900 * len(txs), extra_nonce=rng.getrandbits(31))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -97,14 +42,14 @@ def test_indexes_are_those_of_the_active_chain(seed: int, tmp_path: Path) -> Non
                 wait_for_tip(node, runners)
         assert node.tip == tip.hash
         wait_for_tip(node, runners)
-        model = Model(tip)
+        model = CoinModel(tip)
         _check_transactions(node, model)
         _check_filters(node, model)
         _check_coins(node, model)
     node.close()
 
 
-def _check_transactions(node: ChainNode, model: Model) -> None:
+def _check_transactions(node: ChainNode, model: CoinModel) -> None:
     found = contents(node, "txindex")
     for built in model.chain:
         for tx in built.txs:
@@ -116,7 +61,7 @@ def _check_transactions(node: ChainNode, model: Model) -> None:
         assert read_transaction_at(node.block_files, spenders[outpoint])[0].txid == tx.txid
 
 
-def _check_filters(node: ChainNode, model: Model) -> None:
+def _check_filters(node: ChainNode, model: CoinModel) -> None:
     found = contents(node, "blockfilterbasic")
     start = node.params.genesis
     header = filter_header(sha256d(basic_filter(start, [])), bytes(32))
@@ -128,7 +73,7 @@ def _check_filters(node: ChainNode, model: Model) -> None:
         assert decode_header(found[header_key(built.height, built.hash)]) == (sha256d(encoded), header)
 
 
-def _check_coins(node: ChainNode, model: Model) -> None:
+def _check_coins(node: ChainNode, model: CoinModel) -> None:
     tip = model.chain[-1]
     stats = CoinStats.parse(contents(node, "coinstatsindex")[stats_key(tip.height, tip.hash)])
     muhash = MuHash3072()

@@ -1,11 +1,11 @@
 """What an index is: a name, and what one block puts into its database or takes out again.
 
-Owns: the protocol that plugins implement, and the values that they are given. Never: threads, which block comes next.
+Owns: the protocols that plugins implement, and the values that they are given. Never: threads, which block comes next.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.block import Block
@@ -28,17 +28,30 @@ class IndexedBlock:
     params: ChainParams
 
 
+StoredRange = Callable[[bytes, bytes, int], Sequence[tuple[bytes, bytes]]]
+"""Returns at most so many stored keys from the first on and below the second, with their values, by key."""
+
+
 class IndexBatch:
     """Changes that wait for one commit, over what is stored. Bytes map to bytes, ordered by key."""
 
-    def __init__(self, stored: Callable[[bytes], bytes | None]) -> None:
+    def __init__(self, stored: Callable[[bytes], bytes | None], stored_range: StoredRange) -> None:
         self._stored = stored
+        self._stored_range = stored_range
         self._changes: dict[bytes, bytes | None] = {}
         self.size_bytes = 0
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key, as it will be after the commit."""
         return self._changes[key] if key in self._changes else self._stored(key)
+
+    def range(self, start: bytes, stop: bytes, limit: int) -> list[tuple[bytes, bytes]]:
+        """Return at most `limit` keys from `start` on and below `stop` with their values, by key, as after the commit."""
+        changed = {key: value for key, value in self._changes.items() if start <= key < stop}
+        # So many more are read as may have to be left out.
+        merged: dict[bytes, bytes | None] = dict(self._stored_range(start, stop, limit + len(changed)))
+        merged |= changed
+        return [(key, value) for key, value in sorted(merged.items()) if value is not None][:limit]
 
     def put(self, key: bytes, value: bytes) -> None:
         """Set the value of a key."""
@@ -87,4 +100,61 @@ class Index(Protocol):
 
     def disconnect(self, block: IndexedBlock, batch: IndexBatch) -> None:
         """Take back the block that was added last: it left the active chain."""
+        ...
+
+
+class IndexPlace(Protocol):
+    """Where an index stands: the part of the chain that it has been told."""
+
+    @property
+    def height(self) -> int:
+        """Height of the block that was added last, -1 in an empty index."""
+        ...
+
+    @property
+    def params(self) -> ChainParams:
+        """The network's parameters."""
+        ...
+
+    def has_block(self, height: int) -> bool:
+        """Whether the block at a height up to the index's own is stored: it may be pruned, or not be there yet."""
+        ...
+
+    def load(self, height: int) -> IndexedBlock:
+        """Return that block. Raises StorageError."""
+        ...
+
+
+@runtime_checkable
+class WorkingIndex(Protocol):
+    """What an index may have besides: work of its own between two blocks, and keys that outlive the chain's database.
+
+    All runs on the index's thread, but for the properties, which must be cheap and right from any.
+    """
+
+    @property
+    def kept_prefix(self) -> bytes:
+        """What keys begin with that no chain can give back; a reindex leaves them. Empty: none."""
+        ...
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether blocks need not be read for it: `connect` and `disconnect` are then not called."""
+        ...
+
+    @property
+    def lowest_needed(self) -> int | None:
+        """The lowest height whose block it still has to read, which is not pruned meanwhile; None: none behind it."""
+        ...
+
+    def begin(self, batch: IndexBatch, params: ChainParams) -> None:
+        """Get ready, before anything else: what is in memory besides is built of what is stored."""
+        ...
+
+    def restart(self, batch: IndexBatch) -> None:
+        """The index is empty but for what is kept, and follows the chain from its start. Called behind `begin`."""
+        ...
+
+    def work(self, batch: IndexBatch, place: IndexPlace) -> bool:
+        """Do a little, milliseconds, beside following the chain; whether there is more to do."""
         ...

@@ -5,10 +5,13 @@ Owns: starting and stopping them, and what is asked of them together. Never: the
 
 import logging
 from collections.abc import Iterable
+from concurrent.futures import Future
+from typing import Any
 
 from clarion.node.chain.active_chain import ChainView
 from clarion.node.chain.block_index import BlockIndexEntry
-from clarion.node.chain.indexes.index import Index
+from clarion.node.chain.indexes.index import Index, WorkingIndex
+from clarion.node.chain.indexes.jobs import Job
 from clarion.node.chain.indexes.recent import RecentDeltas
 from clarion.node.chain.indexes.runner import IndexRunner, IndexState, OpenIndex
 from clarion.node.chain.manager import ChainManager
@@ -28,7 +31,7 @@ class Indexes:
     def __init__(self, indexes: Iterable[Index], open_index: OpenIndex) -> None:
         """Open the databases. Raises ConfigError."""
         self._indexes = list(indexes)
-        self._stores = [(index, open_index(index.store_name)) for index in self._indexes]
+        self._stores = [(index, open_index(index.store_name, _kept(index))) for index in self._indexes]
         self._runners: dict[str, IndexRunner] = {}
 
     @property
@@ -91,14 +94,29 @@ class Indexes:
         runner = self._runners.get(name)
         return runner is not None and runner.wait_synced(tip)
 
+    def find(self, name: str) -> Index | None:
+        """Return the index with a name, None if the node has none."""
+        return next((index for index in self._indexes if index.name == name), None)
+
+    def call(self, name: str, job: Job) -> "Future[Any]":
+        """Have a job done on an index's thread, between two blocks. The index must be there.
+
+        The future's result comes when what the job changed is durable; it raises what the job raises, or StorageError.
+        """
+        return self._runners[name].call(job)
+
     def prune_limits(self) -> dict[str, int]:
         """Return, by index, the last height that may be pruned. One that has failed can go on after a restart."""
-        return {name: max(1, runner.common_height - PRUNE_BUFFER - 1) for name, runner in self._runners.items()}
+        return {name: max(1, runner.needed_height - PRUNE_BUFFER - 1) for name, runner in self._runners.items()}
 
     def make_durable(self) -> None:
         """Return once what the indexes hold outlives a power cut. Raises StorageError."""
         for runner in self._runners.values():
             runner.make_durable()
+
+
+def _kept(index: Index) -> bytes:
+    return index.kept_prefix if isinstance(index, WorkingIndex) else b""
 
 
 def _beyond_pruned(name: str, *, undo: bool) -> ConfigError:
