@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from clarion.api.auth import Whitelist
+from clarion.api.request_body import decode
 from clarion.api.rpc import registry
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.members import Members
@@ -77,7 +78,9 @@ class _Request:
             raise _invalid("Params must be an array or object")
         self.params = [] if params is None else params
         if _log.isEnabledFor(logging.DEBUG):
-            shown = "" if self.id is None else self.id
+            shown = "" if self.id is None or isinstance(self.id, list | dict) else self.id
+            if isinstance(shown, orjson.Fragment):
+                shown = shown.contents
             _log.debug("ThreadRPCServer method=%s user=%s id=%s", method, user, shown)
 
     def result(self, result: Any) -> dict[str, Any]:
@@ -102,33 +105,16 @@ def _invalid(message: str) -> RpcError:
     return RpcError(RpcCode.INVALID_REQUEST, message)
 
 
-def decode(body: bytes) -> Any:
-    """Return the JSON value of a body. Raises RpcError -32700 `Parse error`."""
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        pass
-    # Very large numbers are JSON for the reference, but not for orjson.
-    try:
-        value = json.loads(body.decode(), parse_constant=_refuse_constant)
-        # Half a surrogate pair is no character, which the standard library does not mind until it is to be encoded.
-        json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        raise RpcError(RpcCode.PARSE_ERROR, "Parse error") from None
-    return value
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
 def encode(reply: Any) -> bytes:
     """Return compact JSON and the newline that the reference ends its bodies with."""
     try:
-        return orjson.dumps(reply, option=orjson.OPT_APPEND_NEWLINE)
+        text = orjson.dumps(reply, option=orjson.OPT_APPEND_NEWLINE)
     except orjson.JSONEncodeError:
-        # An integer of more than 64 bits.
-        return json.dumps(reply, separators=(",", ":"), default=_plain).encode() + b"\n"
+        # An integer of more than 64 bits, or a very deep id.
+        plain = json.dumps(reply, separators=(",", ":"), ensure_ascii=False, default=_plain)
+        text = plain.encode() + b"\n"
+    # The reference escapes this character, too; it stands in strings only.
+    return text.replace(b"\x7f", b"\\u007f") if b"\x7f" in text else text
 
 
 def _plain(value: Any) -> Any:

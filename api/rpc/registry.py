@@ -200,9 +200,8 @@ def _positional(method: Method, params: dict[str, Any]) -> list[Any]:
     slots = _slots(method, given)
     last = max((i for i, slot in enumerate(slots, 1) if slot[1]), default=0)
     values = [value for _, _, value in slots[:last]]
-    leading = given.get("args")
+    leading = given.pop("args", None)
     if isinstance(leading, list):
-        del given["args"]
         first = next((i for i, slot in enumerate(slots) if slot[1]), None)
         if first is not None and first < len(leading):
             raise RpcError(

@@ -132,3 +132,11 @@ def test_user_without_whitelist_is_refused_if_that_is_the_default() -> None:
 def test_body_ends_with_a_newline() -> None:
     reply = asyncio.run(jsonrpc.answer(b'{"method":"echo","id":1}', "user", Whitelist(), execute))
     assert reply.body == b'{"result":[],"error":null,"id":1}\n'
+
+
+def test_ids_and_strings_come_back_as_the_reference_writes_them() -> None:
+    body = b'{"method":"echo","params":["\x7f",123456789012345678901234567890,"\\u00e9"],"id":-1.50}'
+    reply = asyncio.run(jsonrpc.answer(body, "user", Whitelist(), execute))
+    assert reply.body == ('{"result":["\\u007f",123456789012345678901234567890,"é"],"error":null,"id":-1.5}\n'.encode())
+    reply = asyncio.run(jsonrpc.answer(b'{"method":"echo","params":["\x7f"],"id":-1.50}', "user", Whitelist(), execute))
+    assert reply.body == b'{"result":["\\u007f"],"error":null,"id":-1.50}\n'

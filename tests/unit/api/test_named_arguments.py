@@ -50,7 +50,6 @@ def test_names_become_positions(params: dict[str, Any], values: list[Any]) -> No
             "Parameter arg1 specified twice both as positional and named argument",
             id="twice",
         ),
-        pytest.param(TEN, {"args": 5}, -8, "Unknown named parameter args", id="args-is-no-array"),
         pytest.param(
             OPTIONS, {"fee": 1, "options": {}}, -8, "Parameter options conflicts with parameter fee", id="both"
         ),
