@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DEFAULT_RPC_THREADS = 16
 DEFAULT_RPC_WORK_QUEUE = 64
 DEFAULT_RPC_SERVER_TIMEOUT_S = 30
+DEFAULT_CACHE_MIB = 64
 MAX_BODY_BYTES = 32 * 1024 * 1024
 
 
@@ -42,6 +43,8 @@ class ApiSettings:
     rpc_work_queue: int = DEFAULT_RPC_WORK_QUEUE
     rpc_server_timeout_s: int = DEFAULT_RPC_SERVER_TIMEOUT_S
     max_body_bytes: int = MAX_BODY_BYTES
+    cache_bytes: int = DEFAULT_CACHE_MIB << 20
+    """How much of what was made of blocks each process keeps."""
     indexes: frozenset[str] = frozenset()
     """Names of the indexes that the node has, whatever their state."""
     plugin_config: Config | None = None
@@ -75,5 +78,6 @@ class ApiSettings:
             rpc_threads=config.rpc_threads,
             rpc_work_queue=config.rpc_work_queue,
             rpc_server_timeout_s=config.rpc_server_timeout,
+            cache_bytes=config.api_cache_mib << 20,
             indexes=indexes,
         )

@@ -127,6 +127,7 @@ class Config:
     rpc_doc_check: bool
     deprecated_rpc: tuple[str, ...]
     api_workers: int
+    api_cache_mib: int
     events_process: bool
     event_retention_days: int
     """How long rows of the mempool stay in the event log; 0: for good."""
@@ -292,6 +293,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         rpc_work_queue=max(1, read.number("rpcworkqueue", 64)),
         rpc_doc_check=read.flag("rpcdoccheck", False),
         deprecated_rpc=read.texts("deprecatedrpc"),
+        api_cache_mib=read.number("apicache", 64, 0),
         api_workers=read.number("apiworkers", max(1, core_count() // 2), 0, MAX_PROCESSES),
         events_process=read.flag("eventsprocess", True),
         event_retention_days=read.number("eventretention", 14, 0),

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from clarion.api.render.numbers import number_json
 from clarion.api.render.transaction import transaction_json
 from clarion.node.consensus.pow import decode_compact, difficulty
@@ -74,23 +76,25 @@ def coinbase_json(coinbase: Transaction) -> dict[str, Any]:
     return out
 
 
-def block_json(
-    block: Block,
-    place: HeaderPlace,
-    network: AddressFormat,
-    verbosity: int,
-    undo: Sequence[Sequence[Coin]] | None = None,
+def block_bytes(place: HeaderPlace, contents: bytes) -> bytes:
+    """Return a block as JSON: its header, which tells of its place, and its contents as `block_contents` has them."""
+    return b"%b,%b" % (orjson.dumps(header_json(place))[:-1], contents[1:])
+
+
+def block_contents(
+    block: Block, network: AddressFormat, verbosity: int, undo: Sequence[Sequence[Coin]] | None = None
 ) -> dict[str, Any]:
-    """Return a block as `getblock` shows it at verbosity 1 (txids), 2 (transactions) or 3 (their prevouts too).
+    """Return what `getblock` shows behind the header at verbosity 1 (txids), 2 (transactions) or 3 (their prevouts too).
 
     `undo[i]` are the coins that transaction i + 1 spends; without it no fee and no prevout is shown. REST's `block`
-    is verbosity 3, `block/notxdetails` is 1. Only orjson can encode the result.
+    is verbosity 3, `block/notxdetails` is 1. Only orjson can encode the result. It never changes.
     """
-    out = header_json(place)
-    out["strippedsize"] = block.base_size
-    out["size"] = len(block.raw)
-    out["weight"] = block.weight
-    out["coinbase_tx"] = coinbase_json(block.txs[0])
+    out: dict[str, Any] = {
+        "strippedsize": block.base_size,
+        "size": len(block.raw),
+        "weight": block.weight,
+        "coinbase_tx": coinbase_json(block.txs[0]),
+    }
     if verbosity <= 1:
         out["tx"] = [hash_to_hex(tx.txid) for tx in block.txs]
         return out

@@ -26,6 +26,7 @@ from clarion.api.rpc.spec import Result, ResultType
 from clarion.node.errors import BlockFileError
 from clarion.node.primitives.address import AddressPrefixes
 from clarion.node.storage.block_status import HAVE_DATA
+from clarion.node.storage.rows import BlockRow
 
 _SIZE_MAX = 2**64 - 1
 
@@ -43,6 +44,8 @@ def _block(
     if not row.status & HAVE_DATA:
         raise RestError(404, f"{request.param} not available ({missing_reason(row)})")
     try:
+        if place is not None and verbosity is not None:
+            return json_answer(block_json(ctx, place, row, verbosity))
         raw = ctx.reader.read_block(row)
     except BlockFileError:
         raise RestError(500, f"I/O error reading {request.param}") from None
@@ -57,9 +60,7 @@ def _block(
         return hex_answer(raw)
     if place is None:
         raise format_error()
-    if verbosity is None:
-        raise RestError(400, "JSON output is not supported for this request type")
-    return json_answer(orjson.dumps(block_json(ctx, place, row, raw, verbosity)))
+    raise RestError(400, "JSON output is not supported for this request type")
 
 
 def block(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
@@ -99,20 +100,8 @@ def spent_outputs(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
         raise RestError(404, f"{request.param} not found")
     try:
         if request.format == "json":
-            spent = ctx.reader.read_undo(row)
-            prefixes = AddressPrefixes.of(ctx.params)
-            answer: list[list[dict[str, object]]] = [[]]
-            for coins in spent:
-                answer.append(
-                    [
-                        {
-                            "value": amount_json(coin.value),
-                            "scriptPubKey": script_pubkey_fragment(coin.script_pubkey, prefixes),
-                        }
-                        for coin in coins
-                    ]
-                )
-            return json_answer(orjson.dumps(answer))
+            ctx.reader.check_undo_file(row)
+            return json_answer(ctx.rendered.get(("spent", row.hash), lambda: _spent_json(ctx, row)))
         data = ctx.reader.read_spent(row)
     except BlockFileError:
         raise RestError(404, f"{request.param} undo not available") from None
@@ -121,6 +110,22 @@ def spent_outputs(ctx: ReaderContext, request: RestRequest) -> RestAnswer:
     if request.format == "hex":
         return hex_answer(data)
     raise format_error()
+
+
+def _spent_json(ctx: ReaderContext, row: BlockRow) -> bytes:
+    prefixes = AddressPrefixes.of(ctx.params)
+    answer: list[list[dict[str, object]]] = [[]]
+    for coins in ctx.reader.read_undo(row):
+        answer.append(
+            [
+                {
+                    "value": amount_json(coin.value),
+                    "scriptPubKey": script_pubkey_fragment(coin.script_pubkey, prefixes),
+                }
+                for coin in coins
+            ]
+        )
+    return orjson.dumps(answer)
 
 
 _SPENT = Result(

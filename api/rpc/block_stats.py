@@ -3,10 +3,11 @@
 Owns: its arguments, its answer and errors. Never: counting (see `api.render.block_stats`).
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from clarion.api.render.block_stats import block_stats
-from clarion.api.rpc.blocks import find_row, missing_reason, read_raw
+from clarion.api.rpc.blocks import check_raw, find_row, missing_reason, read_raw
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.parse import parse_hash, parse_int, parse_str
@@ -16,13 +17,16 @@ from clarion.node.consensus.bip30 import is_bip30_repeat_at
 from clarion.node.consensus.subsidy import block_subsidy
 from clarion.node.errors import BlockFileError, RpcError
 from clarion.node.primitives.block import Block
-from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage.block_status import HAVE_UNDO
 from clarion.node.storage.chain_reader import ChainSnapshot
 from clarion.node.storage.rows import BlockRow
 
 _T = ResultType
+_Value = TypeVar("_Value")
+
+_STATISTICS_BYTES = 4096
+"""What the statistics of a block take, roughly."""
 
 _PERCENTILES = tuple(
     Result(_T.NUM, f"{number}th_percentile_feerate", f"fee rate at the {number}th percentile")
@@ -148,17 +152,24 @@ def find_by_hash_or_height(snapshot: ChainSnapshot, value: Any) -> BlockRow:
 
 
 def _statistics(ctx: ReaderContext, row: BlockRow) -> dict[str, Any]:
+    """Return what the block decides. While its files are there, it is counted once."""
+    check_raw(ctx, row)
+    _undo(row, lambda: ctx.reader.check_undo_file(row))
+    return ctx.rendered.get(("stats", row.hash), lambda: _count(ctx, row), lambda _: _STATISTICS_BYTES)
+
+
+def _count(ctx: ReaderContext, row: BlockRow) -> dict[str, Any]:
     block = Block.parse(read_raw(ctx, row))
-    spent = _spent(ctx, row)
+    spent = _undo(row, lambda: ctx.reader.read_undo(row))
     return block_stats(
         block, spent, in_set=row.height > 0, coinbase_in_set=not is_bip30_repeat_at(row.height, row.hash)
     )
 
 
-def _spent(ctx: ReaderContext, row: BlockRow) -> list[list[Coin]]:
+def _undo(row: BlockRow, read: Callable[[], _Value]) -> _Value:
     if row.height > 0 and not row.status & HAVE_UNDO:
         raise RpcError(RpcCode.MISC_ERROR, f"Undo data not available ({missing_reason(row)})")
     try:
-        return ctx.reader.read_undo(row)
+        return read()
     except BlockFileError:
         raise RpcError(RpcCode.MISC_ERROR, "Can't read undo data from disk") from None

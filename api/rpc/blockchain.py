@@ -5,10 +5,12 @@ Owns: their arguments and answers. Never: anything that only the live node knows
 
 from typing import Any
 
+import orjson
+
 from clarion.api.render.block import header_json
 from clarion.api.render.numbers import number_json
 from clarion.api.rpc.block_results import BLOCK_RESULTS, HEADER_FIELDS
-from clarion.api.rpc.blocks import block_json, find_row, place_of, read_raw
+from clarion.api.rpc.blocks import block_text, find_row, place_of, read_raw
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.parse import parse_hash, parse_int, parse_verbosity
@@ -137,5 +139,6 @@ def getblock(ctx: ReaderContext, blockhash: str, verbosity: Any) -> Any:
         row = find_row(snapshot, block_hash)
         place = place_of(snapshot, row)
     # The answer is put together outside of the snapshot: a block never changes, only its place does.
-    raw = read_raw(ctx, row)
-    return raw.hex() if level <= 0 else block_json(ctx, place, row, raw, level)
+    if level <= 0:
+        return read_raw(ctx, row).hex()
+    return orjson.Fragment(block_text(ctx, place, row, level))

@@ -3,10 +3,12 @@
 Owns: the look-up with the reference's errors, and where a block stands in the chain. Never: how it is rendered.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from clarion.api.render.block import HeaderPlace, header_json
-from clarion.api.render.block import block_json as render_block
+import orjson
+
+from clarion.api.render.block import HeaderPlace, block_bytes, block_contents, header_json
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
 from clarion.node.errors import BlockFileError, RpcError
@@ -14,6 +16,8 @@ from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.storage.block_status import HAVE_DATA, HAVE_UNDO
 from clarion.node.storage.chain_reader import MEDIAN_TIME_SPAN, ChainSnapshot
 from clarion.node.storage.rows import BlockRow
+
+_T = TypeVar("_T")
 
 
 def find_row(snapshot: ChainSnapshot, block_hash: bytes) -> BlockRow:
@@ -26,10 +30,24 @@ def find_row(snapshot: ChainSnapshot, block_hash: bytes) -> BlockRow:
 
 def read_raw(ctx: ReaderContext, row: BlockRow) -> bytes:
     """Return the raw block. Raises RpcError -1 if it is not stored or its file is gone."""
+    return _on_disk(row, lambda: ctx.reader.read_block(row))
+
+
+def check_raw(ctx: ReaderContext, row: BlockRow) -> None:
+    """Raise RpcError -1 if the block is not stored or its file is gone."""
+    _on_disk(row, lambda: ctx.reader.check_block_file(row))
+
+
+def block_text(ctx: ReaderContext, place: HeaderPlace, row: BlockRow, verbosity: int) -> bytes:
+    """Return `block_json`. Raises RpcError -1 if the block is not stored or its file is gone."""
+    return _on_disk(row, lambda: block_json(ctx, place, row, verbosity))
+
+
+def _on_disk(row: BlockRow, read: Callable[[], _T]) -> _T:
     if not row.status & HAVE_DATA:
         raise RpcError(RpcCode.MISC_ERROR, f"Block not available ({missing_reason(row)})")
     try:
-        return ctx.reader.read_block(row)
+        return read()
     except BlockFileError:
         raise RpcError(RpcCode.MISC_ERROR, "Block not found on disk") from None
 
@@ -77,16 +95,32 @@ def headers_json(snapshot: ChainSnapshot, rows: list[BlockRow]) -> list[dict[str
     return answers
 
 
-def block_json(ctx: ReaderContext, place: HeaderPlace, row: BlockRow, raw: bytes, verbosity: int) -> dict[str, Any]:
-    """Return a block as `getblock` shows it at verbosity 1 to 3. Raises RpcError -32603 if undo data is damaged."""
-    undo = None
-    if verbosity >= 2 and row.status & HAVE_UNDO:
-        try:
-            undo = ctx.reader.read_undo(row)
-        except BlockFileError:
-            raise RpcError(
-                RpcCode.INTERNAL_ERROR,
-                "Undo data expected but can't be read. "
-                "This could be due to disk corruption or a conflict with a pruning event.",
-            ) from None
-    return render_block(Block.parse(raw), place, ctx.params, verbosity, undo)
+def block_json(ctx: ReaderContext, place: HeaderPlace, row: BlockRow, verbosity: int) -> bytes:
+    """Return a block as JSON, as `getblock` shows it at verbosity 1 to 3.
+
+    What does not depend on its place is made once. Raises BlockFileError if the block can't be read, RpcError -32603 if
+    its undo data can't.
+    """
+    reader = ctx.reader
+    reader.check_block_file(row)
+    with_undo = verbosity >= 2 and bool(row.status & HAVE_UNDO)
+
+    def make() -> bytes:
+        block = Block.parse(reader.read_block(row))
+        undo = _undo(lambda: reader.read_undo(row)) if with_undo else None
+        return orjson.dumps(block_contents(block, ctx.params, verbosity, undo))
+
+    if with_undo:
+        _undo(lambda: reader.check_undo_file(row))
+    return block_bytes(place, ctx.rendered.get(("block", row.hash, min(verbosity, 3), with_undo), make))
+
+
+def _undo(read: Callable[[], _T]) -> _T:
+    try:
+        return read()
+    except BlockFileError:
+        raise RpcError(
+            RpcCode.INTERNAL_ERROR,
+            "Undo data expected but can't be read. "
+            "This could be due to disk corruption or a conflict with a pruning event.",
+        ) from None

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from clarion.api.render.block_cache import BlockCache
+
 if TYPE_CHECKING:
     from clarion.api.settings import ApiSettings
     from clarion.node.chain.clock import Clock
@@ -137,8 +139,13 @@ class ReaderContext:
     _reader: ChainReader | None = None
     _indexes: dict[str, IndexReader] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
+    rendered: BlockCache = field(init=False)
+    """What was made of blocks lately."""
     active: dict[int, tuple[str, float]] = field(default_factory=dict)
     """Method and start (a `time.monotonic()` reading) of every call that runs in this process."""
+
+    def __post_init__(self) -> None:
+        self.rendered = BlockCache(self.settings.cache_bytes)
 
     @property
     def params(self) -> ChainParams:

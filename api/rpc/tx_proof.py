@@ -15,9 +15,12 @@ from clarion.api.rpc.transaction_lookup import find_indexed
 from clarion.node.errors import BlockFileError, DecodeError, RpcError
 from clarion.node.primitives.block import HEADER_SIZE, Block, BlockHeader
 from clarion.node.primitives.ids import Txid, hash_to_hex
-from clarion.node.primitives.partial_merkle_tree import PartialMerkleTree, partial_merkle_tree
+from clarion.node.primitives.partial_merkle_tree import PartialMerkleTree, merkle_levels, partial_merkle_tree
 from clarion.node.storage.block_status import HAVE_DATA
 from clarion.node.storage.rows import BlockRow
+
+_NODE_BYTES = 80
+"""What a hash in a list takes."""
 
 
 @rpc_method(
@@ -47,13 +50,22 @@ def gettxoutproof(ctx: ReaderContext, txids: list[Any], blockhash: str | None) -
     if not row.status & HAVE_DATA:
         raise RpcError(RpcCode.MISC_ERROR, f"Block not available ({missing_reason(row)})")
     try:
-        block = Block.parse(ctx.reader.read_block(row))
+        levels = _tree(ctx, row)
     except BlockFileError:
         raise RpcError(RpcCode.INTERNAL_ERROR, "Can't read block from disk") from None
-    found = [tx.txid for tx in block.txs]
-    if not wanted <= set(found):
+    if not wanted.issubset(levels[0]):
         raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Not all transactions found in specified or retrieved block")
-    return (row.header + partial_merkle_tree(found, wanted).serialize()).hex()
+    return (row.header + partial_merkle_tree(levels, wanted).serialize()).hex()
+
+
+def _tree(ctx: ReaderContext, row: BlockRow) -> list[list[bytes]]:
+    """Return a block's merkle tree. Raises BlockFileError if its file is not there."""
+    ctx.reader.check_block_file(row)
+    return ctx.rendered.get(
+        ("tree", row.hash),
+        lambda: merkle_levels([tx.txid for tx in Block.parse(ctx.reader.read_block(row)).txs]),
+        lambda levels: _NODE_BYTES * 2 * len(levels[0]),
+    )
 
 
 def _wanted(txids: list[Any]) -> set[Txid]:

@@ -13,7 +13,7 @@ from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.peer_manager import PeerManager
 from clarion.node.net.protocol import ServiceFlags
 from clarion.node.primitives.block import Block
-from clarion.node.primitives.partial_merkle_tree import partial_merkle_tree
+from clarion.node.primitives.partial_merkle_tree import merkle_levels, partial_merkle_tree
 
 MAX_ITEM_SIZE = 520
 """Nothing that a transaction can hold in one piece is larger."""
@@ -74,7 +74,7 @@ def send_filtered_block(peer: Peer, block: Block) -> None:
     if bloom is None:
         return
     wanted = [tx for tx in block.txs if bloom.matches(tx)]
-    tree = partial_merkle_tree([tx.txid for tx in block.txs], {tx.txid for tx in wanted})
+    tree = partial_merkle_tree(merkle_levels([tx.txid for tx in block.txs]), {tx.txid for tx in wanted})
     peer.send(MerkleBlock(block.header, tree))
     for tx in wanted:
         peer.send(TxMessage(tx, witness=False))

@@ -5,6 +5,7 @@ Owns: building, encoding, decoding and checking them. Never: which block a proof
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from clarion.node.errors import DecodeError, EndOfData
 from clarion.node.primitives.codec import compact_size, read_compact_size, read_var_bytes, var_bytes
@@ -109,22 +110,29 @@ def _height(tx_count: int) -> int:
     return (tx_count - 1).bit_length()
 
 
-def partial_merkle_tree(txids: Sequence[Txid], wanted: Collection[Txid]) -> PartialMerkleTree:
-    """Return the tree that proves the place of the `wanted` ones among a block's `txids`, of which there is at least one."""
+def merkle_levels(txids: Sequence[Txid]) -> list[list[bytes]]:
+    """Return a block's merkle tree from its leaves, of which there is at least one, to its root."""
     levels: list[list[bytes]] = [list(txids)]
-    marks = [[txid in wanted for txid in txids]]
-    while len(levels[-1]) > 1:
-        below, marked = levels[-1], marks[-1]
+    while len(below := levels[-1]) > 1:
         # An odd last node is paired with itself.
-        pairs = [(below[at], below[min(at + 1, len(below) - 1)]) for at in range(0, len(below), 2)]
+        pairs = zip_longest(below[::2], below[1::2], fillvalue=below[-1])
         levels.append([sha256d(left + right) for left, right in pairs])
-        marks.append([any(marked[at : at + 2]) for at in range(0, len(marked), 2)])
+    return levels
+
+
+def partial_merkle_tree(levels: Sequence[Sequence[bytes]], wanted: Collection[Txid]) -> PartialMerkleTree:
+    """Return the tree that proves the place of the `wanted` ones in a block whose whole tree `merkle_levels` made."""
+    positions = {position for position, txid in enumerate(levels[0]) if txid in wanted}
+    marks = [positions]
+    for _ in levels[1:]:
+        marks.append({position >> 1 for position in marks[-1]})
     hashes: list[bytes] = []
     bits: list[bool] = []
 
     def visit(height: int, position: int) -> None:
-        bits.append(marks[height][position])
-        if height == 0 or not marks[height][position]:
+        is_marked = position in marks[height]
+        bits.append(is_marked)
+        if height == 0 or not is_marked:
             hashes.append(levels[height][position])
             return
         visit(height - 1, 2 * position)
@@ -132,4 +140,4 @@ def partial_merkle_tree(txids: Sequence[Txid], wanted: Collection[Txid]) -> Part
             visit(height - 1, 2 * position + 1)
 
     visit(len(levels) - 1, 0)
-    return PartialMerkleTree(len(txids), hashes, bits)
+    return PartialMerkleTree(len(levels[0]), hashes, bits)

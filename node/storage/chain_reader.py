@@ -159,6 +159,11 @@ class ChainSnapshot:
         return row
 
 
+def _check_file(path: Path) -> None:
+    if not path.exists():
+        raise BlockFileError(f"{path}: it is not there")
+
+
 class ChainReader:
     """Opens a node's databases and files for reading. Safe to use from several threads."""
 
@@ -211,6 +216,17 @@ class ChainReader:
         if not row.status & HAVE_DATA:
             raise BlockFileError(f"block {row.hash[::-1].hex()} is not stored")
         return self.block_files.read(row.data_position)
+
+    def check_block_file(self, row: BlockRow) -> None:
+        """Raise BlockFileError if the block is not stored, or its file is not there any more."""
+        if not row.status & HAVE_DATA:
+            raise BlockFileError(f"block {row.hash[::-1].hex()} is not stored")
+        _check_file(self.block_files.path(row.file))
+
+    def check_undo_file(self, row: BlockRow) -> None:
+        """Raise BlockFileError if the block's undo data is not stored, or its file is not there any more."""
+        if row.height > 0:
+            _check_file(self.undo_files.path(self._stored_undo(row).file))
 
     def read_spent(self, row: BlockRow) -> bytes:
         """Return the bytes of /rest/spenttxouts/….bin. Raises BlockFileError if they are missing or damaged."""

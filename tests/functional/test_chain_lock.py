@@ -46,7 +46,7 @@ GUARDED: dict[str, tuple[Any, str]] = {
     "hook": (Plugins, "call_one"),
     "encode": (orjson, "dumps"),
     "decode": (orjson, "loads"),
-    "render": (block_render, "block_json"),
+    "render": (block_render, "block_contents"),
     "script": (inline_queue, "check_units"),
 }
 """What must never run under the chain lock, and where it lives."""

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from clarion.api.render.block import block_json, header_json
+from clarion.api.render.block import block_bytes, block_contents, header_json
 from clarion.api.render.transaction import transaction_json
 from clarion.node.params.networks import regtest_params
 from clarion.node.primitives.ids import hash_from_hex
@@ -33,7 +33,8 @@ def tree(steps: list[dict[str, Any]]) -> BlockTree:
 def rendered_block(tree: BlockTree, answer: Mapping[str, Any], verbosity: int) -> bytes:
     block_hash = hash_from_hex(answer["hash"])
     undo = tree.undo(block_hash) if verbosity > 1 and answer["height"] > 0 else None
-    return orjson.dumps(block_json(tree.blocks[block_hash], tree.place(answer), NETWORK, verbosity, undo))
+    contents = orjson.dumps(block_contents(tree.blocks[block_hash], NETWORK, verbosity, undo))
+    return block_bytes(tree.place(answer), contents)
 
 
 def as_rpc_body(result: bytes) -> str:

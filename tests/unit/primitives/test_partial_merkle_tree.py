@@ -8,7 +8,7 @@ from clarion.node.errors import DecodeError
 from clarion.node.primitives.hashes import sha256d
 from clarion.node.primitives.ids import Txid
 from clarion.node.primitives.merkle import merkle_root
-from clarion.node.primitives.partial_merkle_tree import PartialMerkleTree, partial_merkle_tree
+from clarion.node.primitives.partial_merkle_tree import PartialMerkleTree, merkle_levels, partial_merkle_tree
 
 
 def txids_of(count: int) -> list[Txid]:
@@ -19,7 +19,7 @@ def txids_of(count: int) -> list[Txid]:
 def test_a_proof_gives_root_and_wanted_transactions_back(count: int, data: st.DataObject) -> None:
     txids = txids_of(count)
     wanted = {txids[at] for at in data.draw(st.sets(st.integers(0, count - 1)))}
-    raw = partial_merkle_tree(txids, wanted).serialize()
+    raw = partial_merkle_tree(merkle_levels(txids), wanted).serialize()
     root, found = PartialMerkleTree.parse(raw).extract()
     assert root == merkle_root(txids)[0]
     assert found == [txid for txid in txids if txid in wanted]
@@ -29,7 +29,7 @@ def test_encoding_of_two_transactions() -> None:
     # From the reference: the second of two transactions, so a set root, a bare left leaf and a set right one.
     left = bytes.fromhex("0b1b9378e63e01aa2299fedeb63d4fccacb2867ded23da067d6b963e19b46a25")
     right = bytes.fromhex("dbf058572c2f390846f3840ad995bd1cd52d4fd47a199b5333dd959a59d6a72d")
-    raw = partial_merkle_tree([Txid(left), Txid(right)], {Txid(right)}).serialize()
+    raw = partial_merkle_tree(merkle_levels([Txid(left), Txid(right)]), {Txid(right)}).serialize()
     assert raw.hex() == f"0200000002{left.hex()}{right.hex()}0105"
 
 
@@ -60,6 +60,6 @@ def test_malformed_trees_are_refused(tree: PartialMerkleTree, message: str) -> N
 
 @pytest.mark.parametrize("length", [0, 3, 4, 5, 40], ids=str)
 def test_cut_off_bytes_are_refused(length: int) -> None:
-    raw = partial_merkle_tree(txids_of(5), {txids_of(5)[2]}).serialize()
+    raw = partial_merkle_tree(merkle_levels(txids_of(5)), {txids_of(5)[2]}).serialize()
     with pytest.raises(DecodeError):
         PartialMerkleTree.parse(raw[:length])
