@@ -63,6 +63,9 @@ class HttpProtocol(HttpToolsProtocol):
             raise BadHead
         super().on_headers_complete()
         cycle = self.cycle
+        if cycle is not None and self.parser.get_http_version() == "1.0":
+            # Clients of the older version say so where they want to go on, and want to hear it.
+            cycle.keep_alive = self.parser.should_keep_alive()
         # A HEAD request's answer ends with the head; an upgraded connection belongs to another protocol.
         if cycle is not None and cycle.scope is self.scope and self.scope["method"] != "HEAD":
             cycle.transport = _AnswerTransport(self.transport, cycle)
@@ -102,6 +105,8 @@ class _AnswerTransport(asyncio.Transport):
             self._transport.write(data)
         elif self._head is None:
             self._head = bytes(data)
+            if self._cycle.keep_alive and self._cycle.scope["http_version"] == "1.0":
+                self._head = self._head[:-2] + b"connection: keep-alive\r\n\r\n"
         else:
             self._begin(memoryview(data))
 

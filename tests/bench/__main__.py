@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.bench_accept import run_accept
+from bench.bench_api import run_api
 from bench.bench_load import run_load, run_stages
 from bench.bench_node import run_node
 from bench.bench_scripts import run_scripts
@@ -24,7 +25,8 @@ from bench.coins_table import copy_of, filled_folder
 from bench.report import Report, load_average, machine, today, versions
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers")
+PARTS = ("node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api")
+API_BLOCKS = 20
 NOTES = Path(__file__).with_name("notes.md")
 
 HEAD = """# Benchmarks
@@ -57,10 +59,11 @@ class Sizes:
     spend_blocks: int
     headers: int
     mempool: int
+    api_seconds: int
 
 
-SMALL = Sizes(20, 3, 2, 1, (1, 20, 0), 200_000, 10, 20, 100_000, 20_000)
-FULL = Sizes(60, 4, 2, 3, (1, 5, 20, 0), 5_000_000, 20, 120, 900_000, 100_000)
+SMALL = Sizes(20, 3, 2, 1, (1, 20, 0), 200_000, 10, 20, 100_000, 20_000, 1)
+FULL = Sizes(60, 4, 2, 3, (1, 5, 20, 0), 5_000_000, 20, 120, 900_000, 100_000, 3)
 
 
 def other_script(report: Report, title: str, name: str, *arguments: str) -> None:
@@ -127,6 +130,7 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
             report, f"The header index, {sizes.headers:,} headers", "bench_header_index.py",
             str(work / f"headers-{sizes.headers}"), f"--headers={sizes.headers}",
         ),
+        "api": lambda report: run_api(report, *make_chain_file(work, API_BLOCKS), work, sizes.api_seconds),
     }  # fmt: skip
     for name in PARTS:
         if not only or name in only:

@@ -44,6 +44,21 @@ def test_raw_answer(node: Node) -> None:
             assert answer.getheader("Server") is None
 
 
+@pytest.mark.parametrize("wish", ["keep-alive", "close", ""])
+def test_the_older_http_keeps_a_connection_for_those_who_ask(node: Node, wish: str) -> None:
+    head = "GET /rest/chaininfo.json HTTP/1.0\r\n" + (f"Connection: {wish}\r\n" if wish else "") + "\r\n"
+    with socket.create_connection(("127.0.0.1", node.rpc_port), timeout=10) as connection:
+        for _ in range(2 if wish == "keep-alive" else 1):
+            connection.sendall(head.encode())
+            answer = http.client.HTTPResponse(connection)
+            answer.begin()
+            assert answer.status == 200
+            assert answer.getheader("Connection") == ("keep-alive" if wish == "keep-alive" else "close")
+            answer.read()
+        if wish != "keep-alive":
+            assert connection.recv(1) == b""
+
+
 def test_calls_of_many_clients(node: Node) -> None:
     best = node.rpc("getbestblockhash")
     results: list[object] = []

@@ -1,0 +1,191 @@
+"""The API under many clients: requests a second beside the reference's, and what connecting blocks does to them.
+
+Owns: the nodes, the requests, the tables. Never: counting (see `api_load`).
+"""
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.api_load import Load, Request, have_wrk, run_load
+from bench.chain_file import read_blocks
+from bench.report import Report, load_average
+from helpers.node import Node
+from helpers.waiting import wait_for
+
+WORKERS = 2
+CLIENTS = 16
+LOCK_CLIENTS = (1, 8, 16)
+ROTATION = 20
+BELOW_TIP = 3
+"""How far below the tip the block that all ask for is."""
+
+LOADED_S = 300
+
+
+class BenchNode(Node):
+    """A node that has loaded the chain file; `program` may be the reference."""
+
+    def call(self, method: str, *params: object) -> Request:
+        """Return the request of a call."""
+        body = json.dumps({"id": 1, "method": method, "params": params}, separators=(",", ":"))
+        return Request("POST", "/", self.authorization(), body)
+
+
+@contextmanager
+def loaded(folder: Path, path: Path, height: int, *options: str, reference: str = "") -> Iterator[BenchNode]:
+    """Run a node until it has loaded the file, and stop it in the end."""
+    own = ["-assumevalid=0", "-printtoconsole=0"] if reference else [f"-apiworkers={WORKERS}"]
+    node = BenchNode(folder, "-par=2", f"-loadblock={path}", *own, *options)
+    if reference:
+        node.program = [reference]
+    with node:
+        wait_for(lambda: bool(node.rpc("getblockcount") == height), LOADED_S)
+        yield node
+
+
+def questions(node: BenchNode, blocks: Sequence[str]) -> dict[str, list[Request]]:
+    """Return what is asked, by name, about each of the blocks in turn."""
+
+    def get(path: str) -> list[Request]:
+        return [Request("GET", f"/rest/{path.format(block)}") for block in blocks]
+
+    def call(method: str, *params: object) -> list[Request]:
+        return [node.call(method, block, *params) for block in blocks]
+
+    txids = {block: node.rpc("getblock", block, 1)["tx"][100] for block in blocks}
+    return {
+        "rest/block .bin": get("block/{}.bin"),
+        "rest/block .json": get("block/{}.json"),
+        "rest/spenttxouts .bin": get("spenttxouts/{}.bin"),
+        "rest/spenttxouts .json": get("spenttxouts/{}.json"),
+        "getblock 0": call("getblock", 0),
+        "getblock 1": call("getblock", 1),
+        "getblock 2": call("getblock", 2),
+        "getblock 3": call("getblock", 3),
+        "getblockstats, two fields": call("getblockstats", ["minfeerate", "avgfeerate"]),
+        "gettxoutproof": [node.call("gettxoutproof", [txids[block]], block) for block in blocks],
+        "getblockheader": call("getblockheader"),
+        "getblockcount": [node.call("getblockcount")],
+    }
+
+
+LOCK_QUESTIONS = (
+    "rest/block .bin",
+    "getblock 0",
+    "getblock 1",
+    "getblock 2",
+    "getblock 3",
+    "getblockstats, two fields",
+    "gettxoutproof",
+)
+
+
+def block_hashes(node: Node, height: int, count: int) -> list[str]:
+    """Return the hashes of `count` blocks up to a height."""
+    return [node.rpc("getblockhash", number) for number in range(height - count + 1, height + 1)]
+
+
+def run_api(report: Report, path: Path, what: str, work: Path, seconds: int) -> None:
+    """Measure requests a second, warm and cold, and the lock table."""
+    report.section("The API: requests a second")
+    if not have_wrk():
+        report.text("Not measured: wrk is not installed.")
+        return
+    height = len(read_blocks(path))
+    reference = os.environ.get("BITCOIND", "")
+    report.text(
+        f"{what}, `-apiworkers={WORKERS}`; {CLIENTS} keep-alive clients of `wrk -t1`, {seconds} s each, on the same "
+        f"machine. Warm: the block of height {height - BELOW_TIP}, asked for again and again. Cold: `-apicache=0`, the last "
+        f"{ROTATION} full blocks in rotation. Requests a second (99th percentile of the answer's milliseconds). "
+        f"Load average before: {load_average()}."
+    )
+    found: dict[str, dict[str, Load]] = {}
+    with loaded(work / "api", path, height) as node:
+        found["warm"] = measure(node, height, 1, seconds)
+    with loaded(work / "api", path, height, "-apicache=0") as node:
+        found["cold"] = measure(node, height, ROTATION, seconds)
+    if reference:
+        with loaded(work / "api-reference", path, height, reference=reference) as node:
+            found["the reference, one block"] = measure(node, height, 1, seconds)
+            found["the reference, rotation"] = measure(node, height, ROTATION, seconds)
+    names = list(found["warm"])
+    rows: list[list[object]] = []
+    for name in names:
+        row: list[object] = [
+            name,
+            *(f"{kind[name].per_second:,.0f} ({kind[name].p99_ms:,.1f})" for kind in found.values()),
+        ]
+        if reference:
+            row.append(found["warm"][name].per_second / found["the reference, one block"][name].per_second)
+            row.append(found["cold"][name].per_second / found["the reference, rotation"][name].per_second)
+        rows.append(row)
+    report.table(["", *found, *(["warm, to the reference", "cold, to the reference"] if reference else [])], rows)
+    run_lock_table(report, path, height, work, seconds)
+
+
+def measure(node: BenchNode, height: int, blocks: int, seconds: int) -> dict[str, Load]:
+    """Return the load of each question about the block below the tip, or about the last blocks."""
+    asked = questions(node, block_hashes(node, height - BELOW_TIP if blocks == 1 else height, blocks))
+    found = {}
+    for name, requests in asked.items():
+        run_load(node.rpc_port, requests, CLIENTS, 1)
+        found[name] = run_load(node.rpc_port, requests, CLIENTS, seconds)
+        print(name, found[name], flush=True)
+    return found
+
+
+class Feeder:
+    """A client that has a node leave and connect its last blocks without pause."""
+
+    def __init__(self, node: Node, height: int) -> None:
+        self._node = node
+        self._first = node.rpc("getblockhash", height - BELOW_TIP + 1)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.turns = 0
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._node.rpc("invalidateblock", self._first)
+            self._node.rpc("reconsiderblock", self._first)
+            self.turns += 1
+
+    def __enter__(self) -> "Feeder":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def run_lock_table(report: Report, path: Path, height: int, work: Path, seconds: int) -> None:
+    """Measure the reads while nothing happens, while another node is fed, and while the node itself is."""
+    report.section("The API beside the chain lock")
+    report.text(
+        f"The block of height {height - BELOW_TIP}; requests a second (99th percentile in milliseconds). Fed: a client has "
+        f"the node leave its last {BELOW_TIP} full blocks and connect them again, without pause. What this costs because two "
+        "cores do more work shows the column *another node fed*: the same is done to a second node on the same machine, with "
+        f"which nothing is shared but the processor. Load average before: {load_average()}."
+    )
+    with loaded(work / "api", path, height) as node, loaded(work / "api-other", path, height) as other:
+        asked = questions(node, block_hashes(node, height - BELOW_TIP, 1))
+        rows: list[list[object]] = []
+        for name in LOCK_QUESTIONS:
+            for clients in LOCK_CLIENTS:
+                asking = (node.rpc_port, asked[name], clients, seconds)
+                run_load(*asking)
+                idle = run_load(*asking)
+                with Feeder(other, height):
+                    beside = run_load(*asking)
+                with Feeder(node, height):
+                    fed = run_load(*asking)
+                cells = [f"{load.per_second:,.0f} ({load.p99_ms:,.1f})" for load in (idle, beside, fed)]
+                rows.append([f"{name}, {clients}", *cells, fed.p99_ms / idle.p99_ms, fed.p99_ms / beside.p99_ms])
+                print(rows[-1], flush=True)
+    head = ["clients", "idle", "another node fed", "fed", "p99, fed to idle", "p99, fed to another node fed"]
+    report.table(head, rows)
