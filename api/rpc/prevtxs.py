@@ -17,6 +17,12 @@ from clarion.node.primitives.script import is_p2sh, is_p2wsh, p2sh_script, witne
 from clarion.node.primitives.transaction import TxOut
 from clarion.node.script.signing.provider import FlatSigningProvider
 
+OUTPOINT_ARGS = (
+    Arg("txid", ArgType.STR_HEX, "The transaction", required=True),
+    Arg("vout", ArgType.NUM, "Number of its output", required=True),
+)
+"""The members of an object that names an output."""
+
 PREVTXS_ARG = Arg(
     "prevtxs",
     ArgType.ARR,
@@ -26,8 +32,7 @@ PREVTXS_ARG = Arg(
             "",
             ArgType.OBJ,
             inner=(
-                Arg("txid", ArgType.STR_HEX, "The transaction", required=True),
-                Arg("vout", ArgType.NUM, "Number of its output", required=True),
+                *OUTPOINT_ARGS,
                 Arg("scriptPubKey", ArgType.STR_HEX, "The output's script", required=True),
                 Arg("redeemScript", ArgType.STR_HEX, "The script behind a P2SH output"),
                 Arg("witnessScript", ArgType.STR_HEX, "The script behind a P2WSH or P2SH-P2WSH output"),

@@ -31,6 +31,23 @@ SCAN_OBJECTS = (
         ),
     ),
 )
+
+SCAN_ARGS = (
+    Arg(
+        "action",
+        ArgType.STR,
+        '"start" to scan, "abort" to give up the running scan, "status" for its progress in %',
+        required=True,
+    ),
+    Arg(
+        "scanobjects",
+        ArgType.ARR,
+        'What to look for; required for "start". Each is a descriptor or an object:',
+        inner=SCAN_OBJECTS,
+        oneline="[scanobjects,...]",
+    ),
+)
+"""What every scan begins with: what is to be done, and what is looked for."""
 """What a list of things to look for may hold."""
 
 _EXAMPLE = "raw(76a91411b366edfc0a8b66feebae5c2e25a7b6a5d1cf3188ac)#fm24fxxy"
@@ -63,21 +80,7 @@ def scan_state(ctx: ScanStates, action: str, progress: int = 0) -> Any:
     "    addr(<address>)      outputs that pay to an address\n"
     "    raw(<hex script>)    outputs with exactly this script\n"
     "    combo(<pubkey>)      P2PK, P2PKH, P2WPKH and P2SH-P2WPKH outputs of a key",
-    args=[
-        Arg(
-            "action",
-            ArgType.STR,
-            '"start" to scan, "abort" to give up the running scan, "status" for its progress in %',
-            required=True,
-        ),
-        Arg(
-            "scanobjects",
-            ArgType.ARR,
-            'What to look for; required for "start". Each is a descriptor or an object:',
-            inner=SCAN_OBJECTS,
-            oneline="[scanobjects,...]",
-        ),
-    ],
+    args=SCAN_ARGS,
     results=[
         Result(
             _T.OBJ,

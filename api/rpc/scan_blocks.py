@@ -12,7 +12,7 @@ from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.outputs import scripts_of_scan_object
 from clarion.api.rpc.parse import check_members, parse_int, parse_list
 from clarion.api.rpc.registry import NODE, READER, rpc_method
-from clarion.api.rpc.scan import SCAN_OBJECTS
+from clarion.api.rpc.scan import SCAN_ARGS
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.chain.indexes.filter_records import STORE_NAME, find_filters
 from clarion.node.errors import BlockFileError, RpcError
@@ -56,19 +56,7 @@ def block_scan_state(ctx: ScanStates, action: str, progress: int = 0, height: in
     heavy=True,
     description="Returns the blocks that may concern descriptors, by their compact filters (needs blockfilterindex).",
     args=[
-        Arg(
-            "action",
-            ArgType.STR,
-            '"start" to scan, "abort" to give up the running scan, "status" for its progress in %',
-            required=True,
-        ),
-        Arg(
-            "scanobjects",
-            ArgType.ARR,
-            'What to look for; required for "start". Each is a descriptor or an object:',
-            inner=SCAN_OBJECTS,
-            oneline="[scanobjects,...]",
-        ),
+        *SCAN_ARGS,
         Arg("start_height", ArgType.NUM, "First height", default=0),
         Arg("stop_height", ArgType.NUM, "Last height", hint="chain tip"),
         Arg("filtertype", ArgType.STR, "The filters' type", default="basic"),

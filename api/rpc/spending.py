@@ -9,6 +9,7 @@ from clarion.api.rpc.context import NodeContext, ReaderContext
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.index_access import has_index, wait_for_index
 from clarion.api.rpc.parse import check_members, parse_hash, parse_int, parse_object, type_mismatch
+from clarion.api.rpc.prevtxs import OUTPOINT_ARGS
 from clarion.api.rpc.registry import NODE, READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.chain.indexes.tx_position import read_transaction_at
@@ -36,10 +37,7 @@ _T = ResultType
                 Arg(
                     "",
                     ArgType.OBJ,
-                    inner=(
-                        Arg("txid", ArgType.STR_HEX, "The transaction", required=True),
-                        Arg("vout", ArgType.NUM, "Number of the output", required=True),
-                    ),
+                    inner=OUTPOINT_ARGS,
                 ),
             ),
         ),

@@ -20,6 +20,7 @@ from clarion.api.rpc.parse import (
     parse_list,
     parse_object,
 )
+from clarion.api.rpc.prevtxs import OUTPOINT_ARGS
 from clarion.api.rpc.spec import Arg, ArgType
 from clarion.node.errors import DecodeError, RpcError
 from clarion.node.primitives.address import AddressFormat
@@ -50,8 +51,7 @@ CONSTRUCTION_ARGS = (
                 "",
                 ArgType.OBJ,
                 inner=(
-                    Arg("txid", ArgType.STR_HEX, "The transaction", required=True),
-                    Arg("vout", ArgType.NUM, "Number of its output", required=True),
+                    *OUTPOINT_ARGS,
                     Arg(
                         "sequence",
                         ArgType.NUM,

@@ -1,22 +1,14 @@
 """Nodes that get their blocks from each other."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from helpers.node import Node, free_port
+from helpers.waiting import wait_for
 
 
 def listening(folder: Path, *options: str) -> tuple[Node, str]:
     port = free_port()
     return Node(folder, "-listen=1", f"-bind=127.0.0.1:{port}", *options), f"127.0.0.1:{port}"
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in a minute"
-        time.sleep(0.05)
 
 
 def same_tip(*nodes: Node) -> bool:

@@ -2,29 +2,12 @@
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clarion.api.idle_worker import IdleWorkers
-
-
-def is_running(pid: int | None) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
+from helpers.waiting import is_running, wait_for
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -65,4 +48,4 @@ def test_they_end_when_the_node_is_killed(tmp_path: Path) -> None:
         pid = int(parent.stdout.readline())
         parent.kill()
         parent.wait()
-        assert wait_for(lambda: not is_running(pid))
+        wait_for(lambda: not is_running(pid))

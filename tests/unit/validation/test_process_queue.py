@@ -5,8 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from clarion.node.script.flags import SCRIPT_VERIFY_P2SH
 from clarion.node.validation import stream
 from clarion.node.validation.check_queue import ScriptFailure
 from clarion.node.validation.process_queue import ProcessQueue
+from helpers.waiting import is_running, wait_for
 
 # About a millisecond each: hashing a long item over and over.
 SLOW_SCRIPT = b"\x4d\x08\x02" + bytes(520) + b"\xaa" * 200 + b"\x75\x51"
@@ -38,22 +38,6 @@ def queue() -> Iterator[ProcessQueue]:
     assert made.check(slow_jobs(16), SCRIPT_VERIFY_P2SH) is None
     yield made
     made.close()
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def test_worker_killed_in_the_middle_of_a_block(queue: ProcessQueue) -> None:
@@ -140,4 +124,4 @@ def test_workers_end_when_the_node_is_killed(tmp_path: Path) -> None:
         parent.kill()
         parent.wait()
         assert len(pids) == 2
-        assert wait_for(lambda: not any(is_running(pid) for pid in pids))
+        wait_for(lambda: not any(is_running(pid) for pid in pids))
