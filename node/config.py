@@ -130,6 +130,8 @@ class Config:
     api_cache_mib: int
     events_process: bool
     event_retention_days: int
+    notify_prune_lag: int
+    """Blocks that pruning leaves for a lane that is behind."""
     """How long rows of the mempool stay in the event log; 0: for good."""
     zmq_notifiers: tuple[ZmqAddress, ...]
     """In the order in which the reference creates its notifiers."""
@@ -297,6 +299,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         api_workers=read.number("apiworkers", max(1, core_count() // 2), 0, MAX_PROCESSES),
         events_process=read.flag("eventsprocess", True),
         event_retention_days=read.number("eventretention", 14, 0),
+        notify_prune_lag=read.number("notifyprunelag", 4032, 0),
         zmq_notifiers=_zmq_notifiers(read),
         plugins=read.texts("plugin"),
         disabled_plugins=read.texts("disableplugin"),

@@ -4,8 +4,8 @@ Owns: the child's main loop, its ends of the pipes, and sending its log lines to
 it exits when its pipe closes.
 
 Messages, node to child: ("sync", id, seq), ("ask", id, action, name, argument), ("stop", timeout_s). Child to node:
-("ready", descriptions), ("failed", error), ("synced", id), ("answer", id, value or error), ("told", positions),
-("log", name, level, text), ("stopped",).
+("ready", descriptions), ("failed", error), ("synced", id), ("answer", id, value or error), ("told", positions,
+heights), ("log", name, level, text), ("stopped",).
 """
 
 import logging
@@ -72,7 +72,7 @@ class ProgressReport:
         now = time.monotonic()
         if now >= self._next and self.engine is not None:
             self._next = now + _REPORT_EVERY_S
-            self._uplink.send("told", self.engine.positions())
+            self._uplink.send("told", self.engine.positions(), self.engine.heights())
 
 
 def run_child(
@@ -98,10 +98,11 @@ def run_child(
         uplink.send("failed", _as_sent(error))
         return
     uplink.send("ready", engine.descriptions())
+    uplink.send("told", engine.positions(), engine.heights())
     stop_timeout_s = _serve(engine, uplink, connection, wake, early)
     if stop_timeout_s is not None:
         engine.stop(stop_timeout_s)
-        uplink.send("told", engine.positions())
+        uplink.send("told", engine.positions(), engine.heights())
         uplink.send("stopped")
     # Lanes that hang, or a plugin's own threads, must not keep the process alive.
     os._exit(0)
@@ -165,4 +166,6 @@ def _answer(engine: EventsEngine, uplink: Uplink, request: int, action: str, nam
     except Exception as error:
         logging.getLogger(__name__).exception("lanes: %s failed", action)
         value = StreamError("unavailable", f"{type(error).__name__}: {error}")
+    # A lane that was sent back must be known before anything is pruned.
+    uplink.send("told", engine.positions(), engine.heights())
     uplink.send("answer", request, value)

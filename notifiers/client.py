@@ -10,7 +10,7 @@ this module needs pyzmq and orjson only, and may be copied.
 
 import itertools
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ NOTICES = frozenset(("alive", "live", "end"))
 """Messages that say where the stream is, and are not passed on unless asked for."""
 
 _RETRY_CODES = frozenset(("unavailable",))
+_SUBSCRIPTION_S = 0.2
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 _names = itertools.count(1)
 
@@ -198,22 +199,36 @@ def core_messages(
     silence_s: float = SILENCE_S,
     keys: ClientKeys | None = None,
     core_keys: ClientKeys | None = None,
+    on_connect: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[str, bytes, int]]:
     """Yield (topic, body, counter) of Bitcoin Core's topics at `address`; those that were lost are fetched from `replay`.
 
     Each topic comes without gaps. A counter that starts again at 0 means that the node was started again: what happened
-    in between is in the event stream alone. `keys` are for the replay, `core_keys` for the topics (-zmqcurvecore). Raises
-    StreamRefused `unknown-counter` where messages are gone for good.
+    in between is in the event stream alone, and nothing shows that it happened until the next message comes: so
+    `on_connect` is called a moment after each connection, the first one too. `keys` are for the replay, `core_keys` for
+    the topics (-zmqcurvecore). Raises StreamRefused `unknown-counter` where messages are gone for good.
     """
     expected: dict[str, int] = {}
     context = zmq.Context()
     try:
         socket = context.socket(zmq.SUB)
         socket.set(zmq.RCVHWM, 0)
+        connected = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
         _join(socket, address, core_keys)
         for topic in topics:
             socket.subscribe(topic)
+        poller = zmq.Poller()
+        poller.register(socket, zmq.POLLIN)
+        poller.register(connected, zmq.POLLIN)
         while True:
+            ready = dict(poller.poll())
+            if connected in ready:
+                connected.recv_multipart()
+                # What is told before the subscription has arrived there is lost, too.
+                time.sleep(_SUBSCRIPTION_S)
+                on_connect()
+            if socket not in ready:
+                continue
             topic_bytes, body, counter_bytes = socket.recv_multipart()
             topic, counter = topic_bytes.decode(), int.from_bytes(counter_bytes, "little")
             missing = counter - expected.get(topic, counter)
@@ -240,19 +255,23 @@ def _fetch(
     while first < end:
         name = str(next(_names)).encode()
         with context.socket(zmq.DEALER) as socket:
-            socket.set(zmq.LINGER, 0)
-            _join(socket, replay, keys)
+            poller = zmq.Poller()
+            lost = _connect(socket, poller, replay, keys)
             socket.send_multipart([name, orjson.dumps({"topic": topic, "counter": first, "count": end - first})])
-            while socket.poll(int(silence_s * 1000)):
-                frames = socket.recv_multipart()
-                if len(frames) == 4:
-                    first = int.from_bytes(frames[3], "little") + 1
-                    yield frames[1].decode(), frames[2], first - 1
-                    continue
-                if frames[1] == b"error":
-                    refusal = orjson.loads(frames[2])
-                    raise StreamRefused(refusal["code"], refusal["message"], refusal)
-                break
+            try:
+                while (ready := dict(poller.poll(int(silence_s * 1000)))) and lost not in ready:
+                    frames = socket.recv_multipart()
+                    if len(frames) == 4:
+                        first = int.from_bytes(frames[3], "little") + 1
+                        yield frames[1].decode(), frames[2], first - 1
+                        continue
+                    if frames[1] == b"error":
+                        refusal = orjson.loads(frames[2])
+                        raise StreamRefused(refusal["code"], refusal["message"], refusal)
+                    break
+            finally:
+                socket.disable_monitor()
+                lost.close()
         if first < end:
             time.sleep(pause_s)
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)

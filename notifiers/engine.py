@@ -103,6 +103,10 @@ class EventsEngine:
         """Return the last row that each notifier has been told, by name."""
         return {lane.notifier.name: lane.position for lane in self._lanes}
 
+    def heights(self) -> dict[str, int]:
+        """Return, by lane that delivers out of the log, the height of the chain that it has come to; -1 for none."""
+        return {lane.notifier.name: lane.height for lane in self._lanes if isinstance(lane, DeliveryLane)}
+
     def descriptions(self) -> Descriptions:
         """Return what each notifier publishes where, by name."""
         return {each.name: [dict(item) for item in each.describe()] for each in self._notifiers}

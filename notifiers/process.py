@@ -94,6 +94,8 @@ class EventsProcess:
         self._start_at = 0
         self._positions: dict[str, int] = {}
         self._descriptions: Descriptions = {}
+        # Until the child says more, its lanes may need everything.
+        self._heights: dict[str, int] = {"delivery": -1}
         self._syncs: dict[int, tuple[int, threading.Event]] = {}
         self._sync_ids = itertools.count(1)
         self._questions: dict[int, Future[Any]] = {}
@@ -165,6 +167,10 @@ class EventsProcess:
     def descriptions(self) -> Descriptions:
         """Return what each notifier publishes where."""
         return self._descriptions
+
+    def lane_heights(self) -> dict[str, int]:
+        """Return how far lanes had come when the child reported last."""
+        return self._heights
 
     def ask_lanes(self, action: str, name: str = "", argument: str = "") -> Any:
         """Ask the child's desk. Raises StreamError, `unavailable` while there is no child or it does not answer."""
@@ -270,7 +276,7 @@ class EventsProcess:
 
     def _handle(self, message: tuple[Any, ...]) -> None:
         if message[0] == "told":
-            self._positions = message[1]
+            self._positions, self._heights = message[1], message[2]
         elif message[0] == "synced":
             with self._lock:
                 entry = self._syncs.get(message[1])

@@ -68,6 +68,9 @@ class EventsRunner(Protocol):
     def descriptions(self) -> Descriptions:
         """Return what each notifier publishes where; `["zmq"]` is the answer of getzmqnotifications."""
 
+    def lane_heights(self) -> dict[str, int]:
+        """Return, by lane that delivers out of the log, the height of the chain that it has come to, or a lower one."""
+
     def ask_lanes(self, action: str, name: str = "", argument: str = "") -> Any:
         """Do what `LaneDesk.ask` does, wherever the lanes run. Raises StreamError, `unavailable` where they do not."""
 
@@ -115,6 +118,10 @@ class InProcessEvents:
     def descriptions(self) -> Descriptions:
         """Return what each notifier publishes where."""
         return self._engine.descriptions() if self._engine is not None else {}
+
+    def lane_heights(self) -> dict[str, int]:
+        """Return how far lanes have come."""
+        return self._engine.heights() if self._engine is not None else {}
 
     def ask_lanes(self, action: str, name: str = "", argument: str = "") -> Any:
         """Ask the engine's desk."""

@@ -123,6 +123,7 @@ class NodeCore:
             config.prune_target_bytes,
             lambda timeout_s: self.events.sync(self.last_seq, timeout_s),
             self.indexes,
+            self._lane_limits,
         )
         self.manager.state.on_halt = self._request_stop
         self.manager.journal.on_commit = self._on_commit
@@ -152,6 +153,11 @@ class NodeCore:
     def _on_commit(self, seq: int) -> None:
         self.events.wake(seq)
         self.pruner.after_commit()
+
+    def _lane_limits(self, tip_height: int) -> dict[str, int]:
+        """Return what lanes of delivery allow to be pruned. One that is too far behind holds nothing back any more."""
+        floor = tip_height - self.config.notify_prune_lag
+        return {f"lane {name}": max(height - 1, floor) for name, height in self.events.lane_heights().items()}
 
     def _prune_at_start(self) -> None:
         self.pruner.finish()

@@ -7,7 +7,7 @@ is deleted at the next start.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -69,8 +69,13 @@ class Pruner:
         target_bytes: int,
         told: Callable[[float], bool] = lambda timeout_s: True,
         indexes: PruneLimits | None = None,
+        lane_limits: Callable[[int], Mapping[str, int]] = lambda tip_height: {},
     ) -> None:
-        """`target_bytes` 0: by hand only. `told` says whether all events up to now have been delivered."""
+        """`target_bytes` 0: by hand only. `told` says whether all events up to now have been handed to subscribers.
+
+        `lane_limits` returns, by lane of delivery, the last height that may be pruned below the tip's.
+        """
+        self._lane_limits = lane_limits
         self._indexes = indexes
         self._state = state
         self._journal = journal
@@ -168,14 +173,16 @@ class Pruner:
         """Return the files that may go, the oldest first. Genesis' file may: the reference forgets it too."""
         if self._told(TOLD_PATIENCE_S):
             self._told_height = self._state.active.height
-        last = min(height, self._state.active.height - MIN_BLOCKS_TO_KEEP, self._told_height, self._index_limit())
+        last = min(height, self._state.active.height - MIN_BLOCKS_TO_KEEP, self._told_height, self._reader_limit())
         newest = max(files, default=0)
         return [file for file, info in files.items() if file != newest and info.last_height <= last]
 
-    def _index_limit(self) -> int:
-        """Return the last height that no index needs any more."""
+    def _reader_limit(self) -> int:
+        """Return the last height that no index and no lane needs any more."""
         limit = self._state.active.height
-        limits = {} if self._indexes is None else self._indexes.prune_limits()
+        limits = dict(self._lane_limits(limit))
+        if self._indexes is not None:
+            limits |= self._indexes.prune_limits()
         if limits:
             name, lowest = min(limits.items(), key=lambda item: item[1])
             if lowest <= limit:

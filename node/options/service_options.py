@@ -97,6 +97,7 @@ CLARION_OPTIONS = [
         multiple=True,
         sensitive=True,
     ),
+    Option("notifyprunelag", _NUM, _OWN, "Blocks that pruning keeps for a lane that is behind", "4032", "=<n>"),
     Option("parbatch", _NUM, _OWN, "Script checks that a worker claims at a time", "128", "=<n>"),
     Option("plugin", _TEXT, _OWN, "Load this plugin module too", "", "=<module>", multiple=True),
     Option("disableplugin", _TEXT, _OWN, "Leave out an installed plugin", "", "=<name>", multiple=True),

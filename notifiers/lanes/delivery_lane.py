@@ -66,6 +66,12 @@ class DeliveryLane:
         cursor = self._outbox.cursor
         return cursor.seq if cursor.is_whole_row else cursor.seq - 1
 
+    @property
+    def height(self) -> int:
+        """The height of the block that it told last, or was sent back to; -1 for none."""
+        asked = self._start_at
+        return self._outbox.cursor.height if asked is None else parse_cursor(asked).height
+
     # --- for the engine ---------------------------------------------------------------------------------------------
 
     def open(self) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.event_source import wait_until
 from helpers.node import Node, RpcFailure, run_program
 
 DESCRIPTOR = "raw(51)#8lvh9jxk"
@@ -14,7 +15,9 @@ HEIGHT = 1200
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     """A node with several small block files."""
-    with Node(tmp_path_factory.mktemp("data"), "-prune=1", "-fastprune", "-par=1") as node:
+    folder = tmp_path_factory.mktemp("data")
+    lane = f"-notify=file:{folder}/events.jsonl?name=file&types=block_connected"
+    with Node(folder, "-prune=1", "-fastprune", "-par=1", lane) as node:
         with pytest.raises(RpcFailure, match="Blockchain is too short for pruning"):
             node.rpc("pruneblockchain", 50)
         node.rpc("generatetodescriptor", HEIGHT, DESCRIPTOR)
@@ -46,6 +49,16 @@ def test_wrong_heights(node: Node, height: int, code: int, message: str) -> None
     with pytest.raises(RpcFailure) as failure:
         node.rpc("pruneblockchain", height)
     assert (failure.value.code, failure.value.message) == (code, message)
+
+
+@pytest.mark.slow
+def test_pruning_waits_for_a_lane_that_is_behind(node: Node) -> None:
+    node.rpc("pauselane", "file")
+    node.rpc("resetlane", "file", "height:100")
+    assert node.rpc("pruneblockchain", HEIGHT) < 100
+    assert block_file(node, 0).exists()
+    node.rpc("resumelane", "file")
+    wait_until(lambda: node.rpc("listlanes")[0]["lag_events"] == 0, timeout_s=60)
 
 
 @pytest.mark.slow

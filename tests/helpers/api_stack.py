@@ -58,6 +58,9 @@ class NoEvents:
     def descriptions(self) -> dict[str, list[dict[str, object]]]:
         return {"zmq": [{"type": "pubhashblock", "address": "tcp://127.0.0.1:28332", "hwm": 1000}]}
 
+    def lane_heights(self) -> dict[str, int]:
+        return {}
+
     def ask_lanes(self, action: str, name: str = "", argument: str = "") -> Any:
         return []
 
