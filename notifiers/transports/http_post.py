@@ -16,7 +16,6 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from clarion.node.errors import DeliveryError
 from clarion.notifiers.transports.public_address import resolve
 
-MAX_REDIRECTS = 3
 MAX_ANSWER_BYTES = 1 << 16
 _KEPT_METHOD = (307, 308)
 
@@ -54,8 +53,11 @@ class _Checked(http.client.HTTPConnection):
 class HttpPoster:
     """Posts to one URL and keeps the connection open between messages. Used by one thread."""
 
-    def __init__(self, url: SplitResult, context: ssl.SSLContext, timeout_s: float, *, allow_private: bool) -> None:
-        """`url` has scheme http or https and a host."""
+    def __init__(
+        self, url: SplitResult, context: ssl.SSLContext, timeout_s: float, *, allow_private: bool, redirects: int = 0
+    ) -> None:
+        """`url` has scheme http or https and a host; `redirects`: so many are followed, those that keep the method."""
+        self._redirects = redirects
         self._url = url
         self._context = context
         self._timeout_s = timeout_s
@@ -63,17 +65,17 @@ class HttpPoster:
         self._kept: _Checked | None = None
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Return the answer, after at most three redirects. Raises DeliveryError."""
+        """Return the answer, behind the redirects that are followed. Raises DeliveryError."""
         url = self._url
-        for _ in range(MAX_REDIRECTS + 1):
+        for _ in range(self._redirects + 1):
             answer = self._post(url, body, headers)
-            if answer.status not in _KEPT_METHOD or "location" not in answer.headers:
+            if not self._redirects or answer.status not in _KEPT_METHOD or "location" not in answer.headers:
                 return answer
             following = urlsplit(urljoin(url.geturl(), answer.headers["location"]))
             if following.scheme not in ("https", url.scheme) or not following.hostname:
                 raise DeliveryError(f"redirected to {following.scheme or 'nowhere'}, which is not as safe")
             url = following
-        raise DeliveryError(f"more than {MAX_REDIRECTS} redirects")
+        raise DeliveryError(f"more than {self._redirects} redirects")
 
     def close(self) -> None:
         """Close the connection."""

@@ -110,7 +110,9 @@ def _make(url: NotifyUrl) -> Transport:
         raise ConfigError(f"-notify={url.shown}: {error}") from None
     target = urlsplit(url.endpoint(url.parts.scheme.removeprefix("webhook+")))
     target = target._replace(query=url.text("query", ""))
-    poster = HttpPoster(target, _tls(url), url.timeout_s, allow_private=url.flag("private"))
+    poster = HttpPoster(
+        target, _tls(url), url.timeout_s, allow_private=url.flag("private"), redirects=url.number("redirects", 0)
+    )
     return Webhook(poster, keys)
 
 
@@ -124,7 +126,7 @@ def _tls(url: NotifyUrl) -> ssl.SSLContext:
 KIND = TransportKind(
     ("webhook+https", "webhook+http"),
     _make,
-    frozenset(("secret", "secretfile", "query", "cafile", "private")),
+    frozenset(("secret", "secretfile", "query", "cafile", "private", "redirects")),
     batch=1,
     retry_s=RETRY_S,
     attempts=len(RETRY_S) + 1,

@@ -104,10 +104,16 @@ def test_a_receiver_that_closed_the_connection_meanwhile_is_connected_to_again(s
 
 
 @pytest.mark.parametrize("status", [307, 308])
-def test_redirects_that_keep_the_method_are_followed(server: WebhookServer, status: int) -> None:
+def test_redirects_that_keep_the_method_are_followed_where_that_is_asked_for(
+    server: WebhookServer, status: int
+) -> None:
     with WebhookServer() as other:
         server.answer = lambda posted: (status, {"location": f"http://127.0.0.1:{other.port}/new"})
-        hook = _webhook(server)
+        plain = _webhook(server)
+        with pytest.raises(DeliveryError, match=f"status {status}"):
+            plain.send(messages(1))
+        plain.close()
+        hook = _webhook(server, redirects="1")
         hook.send(messages(2))
         hook.close()
         assert [(posted.path, posted.id) for posted in other.got] == [("/new", each.id) for each in messages(2)]
@@ -120,7 +126,7 @@ def test_redirects_that_keep_the_method_are_followed(server: WebhookServer, stat
 )
 def test_redirects_that_lead_nowhere_are_errors(server: WebhookServer, location: str, message: str) -> None:
     server.answer = lambda posted: (308, {"location": location})
-    hook = _webhook(server)
+    hook = _webhook(server, redirects="3")
     with pytest.raises(DeliveryError, match=message):
         hook.send(messages(1))
     hook.close()
@@ -138,7 +144,7 @@ def test_private_addresses_are_refused_behind_a_redirect_too(
 ) -> None:
     monkeypatch.setattr(public_address, "is_public", lambda address: str(address) == "127.0.0.1")
     server.answer = lambda posted: (307, {"location": f"http://127.0.0.2:{server.port}/inner"})
-    hook = _webhook(server, private="0")
+    hook = _webhook(server, private="0", redirects="1")
     with pytest.raises(DeliveryError, match=r"127\.0\.0\.2, which is not on the internet"):
         hook.send(messages(1))
     hook.close()
