@@ -61,7 +61,7 @@ def test_keys_of_a_file_are_rotated_without_a_restart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("secret", "keys begin with whsec_"),
+        ("hunter2", "keys begin with whsec_"),
         ("whsec_!!!", "base64 behind its prefix"),
         ("whsec_YWJj", "24 to 64 bytes expected, not 3"),
         ("whsk_YWJj", "ed25519 key of 32 bytes expected, not 3"),
