@@ -6,6 +6,7 @@ Never: starting it (see `idle_worker`).
 Messages, node to worker: ("levels", {logger: level}), ("stop",). Worker to node: ("log", name, level, text).
 """
 
+import gc
 import logging
 import socket
 import threading
@@ -19,6 +20,9 @@ from clarion.api.server import ApiServer
 from clarion.api.settings import ApiSettings
 from clarion.notifiers.child import Uplink, UplinkLogHandler
 
+GC_THRESHOLD = 200_000
+"""Objects that may come before the cyclic collector looks at the young ones."""
+
 
 def run(
     settings: ApiSettings,
@@ -31,6 +35,10 @@ def run(
     logging.getLogger("clarion").addHandler(UplinkLogHandler(Uplink(pipe)))
     logging.getLogger("clarion").propagate = False
     _set_levels(levels)
+    # What start-up made stays. A rendered block is tens of thousands of objects without cycles: looking for some among
+    # them, again and again, would take as long as making them.
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD, 50, 50)
     link = ControlLink(control_path)
     server = ApiServer(settings, sockets, link)
     threading.Thread(target=_listen, args=(pipe, server.stop, link.give_up), name="parent", daemon=True).start()

@@ -76,6 +76,16 @@ def coinbase_json(coinbase: Transaction) -> dict[str, Any]:
     return out
 
 
+def block_summary(block: Block) -> dict[str, Any]:
+    """Return what `getblock` shows between the header and the transactions."""
+    return {
+        "strippedsize": block.base_size,
+        "size": len(block.raw),
+        "weight": block.weight,
+        "coinbase_tx": coinbase_json(block.txs[0]),
+    }
+
+
 def block_bytes(place: HeaderPlace, contents: bytes) -> bytes:
     """Return a block as JSON: its header, which tells of its place, and its contents as `block_contents` has them."""
     return b"%b,%b" % (orjson.dumps(header_json(place))[:-1], contents[1:])
@@ -89,12 +99,7 @@ def block_contents(
     `undo[i]` are the coins that transaction i + 1 spends; without it no fee and no prevout is shown. REST's `block`
     is verbosity 3, `block/notxdetails` is 1. Only orjson can encode the result. It never changes.
     """
-    out: dict[str, Any] = {
-        "strippedsize": block.base_size,
-        "size": len(block.raw),
-        "weight": block.weight,
-        "coinbase_tx": coinbase_json(block.txs[0]),
-    }
+    out = block_summary(block)
     if verbosity <= 1:
         out["tx"] = [hash_to_hex(tx.txid) for tx in block.txs]
         return out

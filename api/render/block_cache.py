@@ -20,6 +20,8 @@ class BlockCache:
         self._values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._making: dict[Hashable, _Making[Any]] = {}
         self._lock = threading.Lock()
+        # Python runs one thread at a time: two that render only keep each other's memory out of the processor's caches.
+        self._turn = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], _Value], size_of: Callable[[_Value], int] = len) -> _Value:  # type: ignore[assignment]
         """Return the value of `key`; where it is not there, `make` makes it, once for all who ask meanwhile.
@@ -37,7 +39,8 @@ class BlockCache:
         if making is not None:
             return making.wait()  # type: ignore[no-any-return]
         try:
-            mine.value = value = make()
+            with self._turn:
+                mine.value = value = make()
         except BaseException as error:
             mine.error = error
             raise

@@ -155,7 +155,7 @@ def _statistics(ctx: ReaderContext, row: BlockRow) -> dict[str, Any]:
     """Return what the block decides. While its files are there, it is counted once."""
     check_raw(ctx, row)
     _undo(row, lambda: ctx.reader.check_undo_file(row))
-    return ctx.rendered.get(("stats", row.hash), lambda: _count(ctx, row), lambda _: _STATISTICS_BYTES)
+    return ctx.facts.get(("stats", row.hash), lambda: _count(ctx, row), lambda _: _STATISTICS_BYTES)
 
 
 def _count(ctx: ReaderContext, row: BlockRow) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 import orjson
 
 from clarion.api.render.block import HeaderPlace, block_bytes, block_contents, header_json
+from clarion.api.rpc.block_facts import block_facts
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
 from clarion.node.errors import BlockFileError, RpcError
 from clarion.node.primitives.block import Block, BlockHeader
+from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage.block_status import HAVE_DATA, HAVE_UNDO
 from clarion.node.storage.chain_reader import MEDIAN_TIME_SPAN, ChainSnapshot
 from clarion.node.storage.rows import BlockRow
@@ -106,6 +108,9 @@ def block_json(ctx: ReaderContext, place: HeaderPlace, row: BlockRow, verbosity:
     with_undo = verbosity >= 2 and bool(row.status & HAVE_UNDO)
 
     def make() -> bytes:
+        if verbosity == 1:
+            facts = block_facts(ctx, row)
+            return orjson.dumps(facts.summary | {"tx": [hash_to_hex(txid) for txid in facts.levels[0]]})
         block = Block.parse(reader.read_block(row))
         undo = _undo(lambda: reader.read_undo(row)) if with_undo else None
         return orjson.dumps(block_contents(block, ctx.params, verbosity, undo))

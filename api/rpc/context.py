@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from clarion.node.storage.index_store import IndexReader
     from clarion.notifiers.runner import EventsRunner
 
+FACTS_BYTES = 32 << 20
+"""What each process keeps of blocks' txids, merkle trees and statistics: of some 80 full blocks."""
+
 
 class CategoryLog(Protocol):
     """The log's categories, which `logging` shows and changes."""
@@ -140,7 +143,9 @@ class ReaderContext:
     _indexes: dict[str, IndexReader] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
     rendered: BlockCache = field(init=False)
-    """What was made of blocks lately."""
+    """Answers about blocks, as far as they never change."""
+    facts: BlockCache = field(default_factory=lambda: BlockCache(FACTS_BYTES))
+    """What answers about blocks are made of: small things that take the whole block to find."""
     active: dict[int, tuple[str, float]] = field(default_factory=dict)
     """Method and start (a `time.monotonic()` reading) of every call that runs in this process."""
 

@@ -5,6 +5,7 @@ Owns: finding the block, and the errors. Never: the tree (`node.primitives.parti
 
 from typing import Any
 
+from clarion.api.rpc.block_facts import block_facts
 from clarion.api.rpc.blocks import find_row, missing_reason
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
@@ -13,14 +14,11 @@ from clarion.api.rpc.registry import READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.api.rpc.transaction_lookup import find_indexed
 from clarion.node.errors import BlockFileError, DecodeError, RpcError
-from clarion.node.primitives.block import HEADER_SIZE, Block, BlockHeader
+from clarion.node.primitives.block import HEADER_SIZE, BlockHeader
 from clarion.node.primitives.ids import Txid, hash_to_hex
-from clarion.node.primitives.partial_merkle_tree import PartialMerkleTree, merkle_levels, partial_merkle_tree
+from clarion.node.primitives.partial_merkle_tree import PartialMerkleTree, partial_merkle_tree
 from clarion.node.storage.block_status import HAVE_DATA
 from clarion.node.storage.rows import BlockRow
-
-_NODE_BYTES = 80
-"""What a hash in a list takes."""
 
 
 @rpc_method(
@@ -50,22 +48,12 @@ def gettxoutproof(ctx: ReaderContext, txids: list[Any], blockhash: str | None) -
     if not row.status & HAVE_DATA:
         raise RpcError(RpcCode.MISC_ERROR, f"Block not available ({missing_reason(row)})")
     try:
-        levels = _tree(ctx, row)
+        levels = block_facts(ctx, row).levels
     except BlockFileError:
         raise RpcError(RpcCode.INTERNAL_ERROR, "Can't read block from disk") from None
     if not wanted.issubset(levels[0]):
         raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Not all transactions found in specified or retrieved block")
     return (row.header + partial_merkle_tree(levels, wanted).serialize()).hex()
-
-
-def _tree(ctx: ReaderContext, row: BlockRow) -> list[list[bytes]]:
-    """Return a block's merkle tree. Raises BlockFileError if its file is not there."""
-    ctx.reader.check_block_file(row)
-    return ctx.rendered.get(
-        ("tree", row.hash),
-        lambda: merkle_levels([tx.txid for tx in Block.parse(ctx.reader.read_block(row)).txs]),
-        lambda levels: _NODE_BYTES * 2 * len(levels[0]),
-    )
 
 
 def _wanted(txids: list[Any]) -> set[Txid]:

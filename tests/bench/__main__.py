@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.bench_accept import run_accept
-from bench.bench_api import run_api
+from bench.bench_api import run_api, run_lock_table
 from bench.bench_load import run_load, run_stages
 from bench.bench_node import run_node
 from bench.bench_scripts import run_scripts
@@ -25,7 +25,7 @@ from bench.coins_table import copy_of, filled_folder
 from bench.report import Report, load_average, machine, today, versions
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api")
+PARTS = ("node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock")
 API_BLOCKS = 20
 NOTES = Path(__file__).with_name("notes.md")
 
@@ -131,6 +131,7 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
             str(work / f"headers-{sizes.headers}"), f"--headers={sizes.headers}",
         ),
         "api": lambda report: run_api(report, *make_chain_file(work, API_BLOCKS), work, sizes.api_seconds),
+        "lock": lambda report: run_lock_table(report, make_chain_file(work, API_BLOCKS)[0], work, sizes.api_seconds),
     }  # fmt: skip
     for name in PARTS:
         if not only or name in only:

@@ -124,7 +124,6 @@ def run_api(report: Report, path: Path, what: str, work: Path, seconds: int) -> 
             row.append(found["cold"][name].per_second / found["the reference, rotation"][name].per_second)
         rows.append(row)
     report.table(["", *found, *(["warm, to the reference", "cold, to the reference"] if reference else [])], rows)
-    run_lock_table(report, path, height, work, seconds)
 
 
 def measure(node: BenchNode, height: int, blocks: int, seconds: int) -> dict[str, Load]:
@@ -163,9 +162,13 @@ class Feeder:
         self._thread.join()
 
 
-def run_lock_table(report: Report, path: Path, height: int, work: Path, seconds: int) -> None:
+def run_lock_table(report: Report, path: Path, work: Path, seconds: int) -> None:
     """Measure the reads while nothing happens, while another node is fed, and while the node itself is."""
     report.section("The API beside the chain lock")
+    if not have_wrk():
+        report.text("Not measured: wrk is not installed.")
+        return
+    height = len(read_blocks(path))
     report.text(
         f"The block of height {height - BELOW_TIP}; requests a second (99th percentile in milliseconds). Fed: a client has "
         f"the node leave its last {BELOW_TIP} full blocks and connect them again, without pause. What this costs because two "
@@ -178,7 +181,7 @@ def run_lock_table(report: Report, path: Path, height: int, work: Path, seconds:
         for name in LOCK_QUESTIONS:
             for clients in LOCK_CLIENTS:
                 asking = (node.rpc_port, asked[name], clients, seconds)
-                run_load(*asking)
+                run_load(node.rpc_port, asked[name], clients, 1)
                 idle = run_load(*asking)
                 with Feeder(other, height):
                     beside = run_load(*asking)
