@@ -20,12 +20,13 @@ from bench.bench_node import run_node
 from bench.bench_scripts import run_scripts
 from bench.bench_spend import run_spend
 from bench.bench_tip import run_tip
+from bench.bench_transports import run_transports
 from bench.chain_file import make_chain_file
 from bench.coins_table import copy_of, filled_folder
 from bench.report import Report, load_average, machine, today, versions
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock")
+PARTS = ("node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock", "transports")
 API_BLOCKS = 20
 NOTES = Path(__file__).with_name("notes.md")
 
@@ -60,10 +61,11 @@ class Sizes:
     headers: int
     mempool: int
     api_seconds: int
+    messages: int
 
 
-SMALL = Sizes(20, 3, 2, 1, (1, 20, 0), 200_000, 10, 20, 100_000, 20_000, 1)
-FULL = Sizes(60, 4, 2, 3, (1, 5, 20, 0), 5_000_000, 20, 120, 900_000, 100_000, 3)
+SMALL = Sizes(20, 3, 2, 1, (1, 20, 0), 200_000, 10, 20, 100_000, 20_000, 1, 2_000)
+FULL = Sizes(60, 4, 2, 3, (1, 5, 20, 0), 5_000_000, 20, 120, 900_000, 100_000, 3, 20_000)
 
 
 def other_script(report: Report, title: str, name: str, *arguments: str) -> None:
@@ -132,6 +134,7 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
         ),
         "api": lambda report: run_api(report, *make_chain_file(work, API_BLOCKS), work, sizes.api_seconds),
         "lock": lambda report: run_lock_table(report, make_chain_file(work, API_BLOCKS)[0], work, sizes.api_seconds),
+        "transports": lambda report: run_transports(report, work, sizes.messages),
     }  # fmt: skip
     for name in PARTS:
         if not only or name in only:
