@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from clarion.node.child_process import ignore_stop_signals
+from clarion.node.collector import tune_collector
 from clarion.node.errors import ClarionError, ConfigError, StreamError
 from clarion.notifiers.early_pipe import EarlyReceiver
 from clarion.notifiers.engine import EventsEngine
@@ -90,6 +91,7 @@ def run_child(
     # libzmq's calls let go of the interpreter lock; a plugin that computes would hold it for 5 ms each time:
     # 4,000 sends a second, and 200,000 with this interval.
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    tune_collector()
     uplink = Uplink(connection)
     logging.basicConfig(handlers=[UplinkLogHandler(uplink)], level=log_level, format="%(message)s", force=True)
     try:

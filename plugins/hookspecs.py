@@ -12,6 +12,7 @@ import pluggy
 from clarion.node.chain.indexes.index import Index
 from clarion.node.config import Config
 from clarion.node.events.events import BlockConnected, BlockDisconnected, TipChanged, TxAdded, TxRemoved
+from clarion.node.mempool.accept.operator_policy import TransactionView
 from clarion.node.options.option import Option
 from clarion.notifiers.lanes.transport import TransportKind
 from clarion.notifiers.notifier import Notifier
@@ -74,6 +75,15 @@ def register_routes(config: Config) -> Iterable[Route]:  # type: ignore[empty-bo
     """Return HTTP routes on the RPC port. Called in the node and in each API process; routes are served by the latter.
 
     Only build them here. Raise ConfigError for wrong options. The configuration holds no passwords in API processes.
+    """
+
+
+@hookspec
+def accept_transaction(view: TransactionView) -> str | None:
+    """Return why a transaction must not come into the mempool, None if it may. Called in the node.
+
+    Called before the transaction is judged, on the thread of whoever offers it, with no lock held; again if the tip
+    moves meanwhile. What it raises is logged and counts as None. Blocks are not its business.
     """
 
 

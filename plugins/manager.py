@@ -40,6 +40,9 @@ BUNDLED = {
 }
 """Plugins that come with the node, by name."""
 
+HOOK_API = (1, 0)
+"""Version of the hooks: the first number rises when a hook changes or goes, the second when one comes or gets more."""
+
 OBSERVER_HOOKS = ("block_connected", "block_disconnected", "tip_changed", "tx_added", "tx_removed")
 
 
@@ -61,6 +64,7 @@ class Plugins:
         Raises PluginError if it is there already, has no hooks, or has one that does not exist or does not fit.
         """
         instance = plugin() if inspect.isclass(plugin) else plugin
+        _check_version(name, instance)
         try:
             self._manager.register(instance, name)
             self._manager.check_pending()
@@ -115,6 +119,19 @@ class Plugins:
                 found: pluggy.HookImpl = implementation
                 return found
         return None
+
+
+def _check_version(name: str, plugin: object) -> None:
+    """Raise PluginError if a plugin says that it was written for hooks that this program does not have."""
+    wanted = getattr(plugin, "clarion_hook_api", None)
+    if wanted is None:
+        return
+    major, _, minor = str(wanted).partition(".")
+    if not (major.isascii() and major.isdigit() and (minor or "0").isascii() and (minor or "0").isdigit()):
+        raise PluginError(f"plugin {name}: clarion_hook_api is a version such as '1.0', not {wanted!r}")
+    if int(major) != HOOK_API[0] or int(minor or "0") > HOOK_API[1]:
+        have = ".".join(map(str, HOOK_API))
+        raise PluginError(f"plugin {name} is for version {wanted} of the hooks; this program has version {have}")
 
 
 def load_plugins(paths: Iterable[str] = (), disabled: Iterable[str] = ()) -> Plugins:

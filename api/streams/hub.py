@@ -6,6 +6,7 @@ An idle subscriber is an entry in the index; no task runs for it and nothing is 
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import orjson
@@ -152,19 +153,25 @@ class StreamHub:
                 continue  # somebody came meanwhile who wants more than was read
             assert page.cursor is not None
             self._read_seq = page.cursor.seq
+            wanting = self._index.find_all(page.events)
+            touched: set[Subscription] = set()
             for at, told in enumerate(page.events):
-                self._offer(told)
+                found = next(wanting)
+                self._offer(told, found)
+                touched.update(found)
                 if at % _EVENTS_A_TURN == _EVENTS_A_TURN - 1:
                     await asyncio.sleep(0)
             self.cursor = page.cursor
+            for each in touched:
+                each.flush()
             for deep in self._deep:
                 deep.news.set()
             if page.is_last:
                 return
 
-    def _offer(self, told: StreamEvent) -> None:
+    def _offer(self, told: StreamEvent, wanting: Sequence[Subscription]) -> None:
         messages: dict[frozenset[str], Message] = {}
-        for subscription in self._index.find(told):
+        for subscription in wanting:
             # Who came while this page was handed out has read it from the log already.
             if _place(told.cursor) <= _place(subscription.cursor):
                 continue

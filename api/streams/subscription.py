@@ -20,6 +20,8 @@ QUEUE_LIMIT = 1000
 """Events that wait for one client; who needs more reads them from the log later."""
 
 BATCH = 256
+SENT_AT_ONCE = 64
+"""So many messages are sent as soon as they are there; fewer, when all that is new has been looked through."""
 
 
 class Message(NamedTuple):
@@ -50,7 +52,10 @@ class Subscription:
             self._queue.append(self._notice("mempool_gap", from_seq=cursor.seq + 1, to_seq=gap))
 
     def offer(self, message: Message, cursor: Cursor) -> bool:
-        """Queue an event of the hub; False if the client is too slow, who then goes on from the log."""
+        """Queue an event of the hub; False if the client is too slow, who then goes on from the log.
+
+        A few wait for `flush`, or until there are more: each sending costs more than a message.
+        """
         if len(self._queue) >= QUEUE_LIMIT:
             self.is_live = False
             self._queue.append(self._notice("lagged"))
@@ -58,8 +63,13 @@ class Subscription:
             return False
         self._queue.append(message)
         self.cursor = cursor
-        self.news.set()
+        if len(self._queue) >= SENT_AT_ONCE:
+            self.news.set()
         return True
+
+    def flush(self) -> None:
+        """Send what was queued."""
+        self.news.set()
 
     def end(self) -> None:
         """Have `next` return nothing any more once the queue is empty."""

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from clarion.node.app.collector import tune_collector
 from clarion.node.app.mempool import make_fee_estimator, make_mempool
 from clarion.node.app.storage import open_storage
 from clarion.node.chain.acceptance import MIN_BLOCKS_TO_KEEP
@@ -18,6 +17,7 @@ from clarion.node.chain.prune import Pruner, has_pruned
 from clarion.node.chain.service import ChainService
 from clarion.node.chain.state import ChainOptions
 from clarion.node.chain.verify import Verifier, check_at_start
+from clarion.node.collector import tune_collector
 from clarion.node.config import Config, params_of
 from clarion.node.errors import RebuildNeeded
 from clarion.node.params.chain_params import ChainParams
@@ -31,6 +31,7 @@ from clarion.node.validation.tx_scripts import TxScripts
 from clarion.notifiers.runner import EventsRunner
 from clarion.plugins.delivery import make_events_runner
 from clarion.plugins.indexes import build_indexes
+from clarion.plugins.policy import build_policy
 
 REBUILD_ADVICE = "Please restart with -reindex or -reindex-chainstate to recover."
 
@@ -76,6 +77,7 @@ class NodeCore:
         self._cleanup = ExitStack()
         try:
             self.events: EventsRunner = make_events_runner(config)
+            self.policy = build_policy(config)
         except BaseException:
             lock.release()
             raise
@@ -129,7 +131,7 @@ class NodeCore:
         self.manager.journal.on_commit = self._on_commit
         self.manager.journal.on_early = self.events.offer
         self.chain = ChainService(self.manager, self._on_fatal)
-        self.mempool = make_mempool(config, self.chain, TxScripts(checker, cache))
+        self.mempool = make_mempool(config, self.chain, TxScripts(checker, cache), self.policy)
         # Once the chain thread has ended, nothing changes the pool any more.
         self._cleanup.callback(self.mempool.save_at_stop)
         self.fee_estimator = make_fee_estimator(config, self.mempool.pool, self._cleanup)

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from clarion.node.chain.service import ChainService
 from clarion.node.config import Config
 from clarion.node.mempool.accept.acceptor import Acceptor
+from clarion.node.mempool.accept.operator_policy import OperatorPolicy
 from clarion.node.mempool.fees.estimates_file import FILE_NAME, load_estimator, save_estimator
 from clarion.node.mempool.fees.estimator import FeeEstimator
 from clarion.node.mempool.fees.observer import FeeObserver
@@ -16,10 +17,15 @@ from clarion.node.mempool.service import MempoolService
 from clarion.node.validation.tx_scripts import TxScripts
 
 
-def make_mempool(config: Config, chain: ChainService, scripts: TxScripts) -> MempoolService:
-    """Return an empty mempool that the chain tells of its blocks from now on. The chain thread need not run yet."""
+def make_mempool(
+    config: Config, chain: ChainService, scripts: TxScripts, policy: OperatorPolicy | None = None
+) -> MempoolService:
+    """Return an empty mempool that the chain tells of its blocks from now on. The chain thread need not run yet.
+
+    `policy` are the operator's own rules, if there are any.
+    """
     pool = Mempool(config.mempool, chain.manager.state.clock)
-    return MempoolService(chain, pool, Acceptor(pool, chain, scripts), config.chain_dir)
+    return MempoolService(chain, pool, Acceptor(pool, chain, scripts, policy), config.chain_dir)
 
 
 def make_fee_estimator(config: Config, pool: Mempool, cleanup: ExitStack) -> FeeEstimator | None:

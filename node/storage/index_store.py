@@ -129,6 +129,10 @@ class IndexStore:
         """Return the stored value of a key."""
         return self._writer.read(lambda connection: IndexSnapshot(connection, self._tables).get(key))
 
+    def get_many(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the stored values of those of the keys that exist."""
+        return self._writer.read(lambda connection: IndexSnapshot(connection, self._tables).get_many(keys))
+
     def range(self, start: bytes, stop: bytes, limit: int) -> list[tuple[bytes, bytes]]:
         """Return at most `limit` stored keys from `start` on and below `stop` with their values, by key."""
         return self._writer.read(lambda connection: IndexSnapshot(connection, self._tables).range(start, stop, limit))

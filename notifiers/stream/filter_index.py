@@ -5,7 +5,8 @@ A look-up costs as much as the event has outputs and inputs, however many filter
 looked up, a smallest value without any key, is tried one by one.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Generic, TypeVar
 
 from clarion.node.events.events import Event, TxAdded, TxConfirmed, TxRemoved, TxUnconfirmed
@@ -19,49 +20,62 @@ _FILTERED = frozenset((TxAdded, TxConfirmed, TxUnconfirmed, TxRemoved))
 """Types of event about which a filter may say more than that it wants them."""
 
 
-class _Several(set[Who]):
-    """Those who wait for the same key."""
-
-
 class Lookup(Generic[Who]):
     """Who waits for a key.
 
-    A key that one alone waits for, as nearly all of a million are, costs no object beside its entry: a million of
-    them would keep the cyclic collector busy.
+    Subscribers are numbers here, and so is a group of them that waits for the same key: a dictionary of bytes and
+    numbers, however many, costs no object for a key, and the cyclic collector does not look through it.
     """
 
     def __init__(self) -> None:
-        self.keys: dict[bytes, Who | _Several[Who]] = {}
+        self.keys: dict[bytes, int] = {}
+        """By key the number of who waits; of a group, its negative."""
+        self._numbers: dict[Who, int] = {}
+        self._who: dict[int, Who] = {}
+        self._groups: dict[int, set[int]] = {}
+        self._next = 1
 
     def add(self, keys: Iterable[bytes], who: Who) -> None:
         """Have `who` wait for keys."""
+        number = self._numbers.get(who)
+        if number is None:
+            number = self._numbers[who] = self._new_number()
+            self._who[number] = who
         for key in keys:
-            waiting = self.keys.setdefault(key, who)
-            if isinstance(waiting, _Several):
-                waiting.add(who)
-            elif waiting != who:
-                self.keys[key] = _Several((waiting, who))
+            waiting = self.keys.setdefault(key, number)
+            if waiting < 0:
+                self._groups[waiting].add(number)
+            elif waiting != number:
+                group = self.keys[key] = -self._new_number()
+                self._groups[group] = {waiting, number}
 
     def remove(self, keys: Iterable[bytes], who: Who) -> None:
-        """Have `who` wait for keys no more."""
+        """Have `who`, who waits for all of these keys and no others, wait no more."""
+        number = self._numbers.pop(who, None)
+        if number is None:
+            return
+        del self._who[number]
         for key in keys:
-            waiting = self.keys.get(key)
-            if isinstance(waiting, _Several):
-                waiting.discard(who)
-                if not waiting:
-                    del self.keys[key]
-            elif waiting == who:
+            waiting = self.keys.get(key, 0)
+            if waiting < 0:
+                self._groups[waiting].discard(number)
+                if not self._groups[waiting]:
+                    del self.keys[key], self._groups[waiting]
+            elif waiting == number:
                 del self.keys[key]
 
     def find(self, keys: Iterable[bytes]) -> Iterator[Who]:
         """Yield who waits for one of the keys."""
         for key in keys:
-            if key in self.keys:
-                waiting = self.keys[key]
-                if isinstance(waiting, _Several):
-                    yield from waiting
-                else:
-                    yield waiting
+            waiting = self.keys.get(key, 0)
+            if waiting > 0:
+                yield self._who[waiting]
+            elif waiting < 0:
+                yield from map(self._who.__getitem__, self._groups[waiting])
+
+    def _new_number(self) -> int:
+        self._next += 1
+        return self._next
 
 
 class _Prefixes(Generic[Who]):
@@ -79,12 +93,12 @@ class _Prefixes(Generic[Who]):
             self._lengths[len(prefix)] = self._lengths.get(len(prefix), 0) + 1
             self._lookup.add((prefix,), who)
 
-    def remove(self, prefixes: Iterable[bytes], who: Who) -> None:
+    def remove(self, prefixes: Collection[bytes], who: Who) -> None:
         for prefix in prefixes:
             self._lengths[len(prefix)] -= 1
             if not self._lengths[len(prefix)]:
                 del self._lengths[len(prefix)]
-            self._lookup.remove((prefix,), who)
+        self._lookup.remove(prefixes, who)
 
     def find(self, data: bytes) -> Iterator[Who]:
         for length in self._lengths:
@@ -105,6 +119,7 @@ class FilterIndex(Generic[Who]):
         self._txids, self._scripts = Lookup[Who](), Lookup[Who]()
         self._hashes, self._outpoints = Lookup[Who](), Lookup[Who]()
         self._prefixes = _Prefixes[Who]()
+        self._has_grown = False
 
     def __len__(self) -> int:
         return len(self._filters)
@@ -147,6 +162,22 @@ class FilterIndex(Generic[Who]):
 
     def find(self, told: StreamEvent) -> list[Who]:
         """Return who wants the event."""
+        return next(self.find_all([told]))
+
+    def find_all(self, events: Sequence[StreamEvent]) -> Iterator[list[Who]]:
+        """Yield who wants each of the events, in their order.
+
+        The scripts of all are looked up together: for a block's thousands that takes a third of the time.
+        """
+        fitting = self._script_hits(events)
+        for at, told in enumerate(events):
+            yield self._find(told, fitting.get(at, ()))
+            if self._has_grown:
+                # A window has got scripts that later events may have.
+                self._has_grown = False
+                fitting = self._script_hits(events)
+
+    def _find(self, told: StreamEvent, scripts: Sequence[bytes]) -> list[Who]:
         event, type_ = told.event, type(told.event)
         found = list(self._unasked.get(type_, ()))
         if type_ not in _FILTERED:
@@ -158,11 +189,31 @@ class FilterIndex(Generic[Who]):
         else:
             assert told.tx is not None
             candidates = self._interested(told, told.tx)
+            if scripts:
+                candidates.update(self._scripts.find(scripts))
             if by_value := self._by_value.get(type_):
                 candidates |= by_value
         if candidates:
             found += [who for who in candidates if self._accepts(who, told)]
         return found
+
+    def _script_hits(self, events: Sequence[StreamEvent]) -> dict[int, list[bytes]]:
+        """Return by an event's place the scripts of it that somebody waits for; most events have none."""
+        keys = self._scripts.keys
+        if not keys:
+            return {}
+        made = [(told.tx.outputs, at) for at, told in enumerate(events) if told.tx is not None]
+        spent = [(told.spent, at) for at, told in enumerate(events) if told.spent and told.tx is not None]
+        scripts = [output.script_pubkey for outputs, _ in chain(made, spent) for output in outputs]
+        wanted = keys.keys() & set(scripts)
+        if not wanted:
+            return {}
+        places = [at for outputs, at in chain(made, spent) for _ in outputs]
+        hits: dict[int, list[bytes]] = {}
+        for script, at in zip(scripts, places, strict=True):
+            if script in wanted:
+                hits.setdefault(at, []).append(script)
+        return hits
 
     def types(self) -> frozenset[type[Event]]:
         """Return every type of event that somebody wants."""
@@ -173,16 +224,10 @@ class FilterIndex(Generic[Who]):
         return bool(self._spent)
 
     def _interested(self, told: StreamEvent, tx: Transaction) -> set[Who]:
-        """Return who has a key that fits. Most transactions interest nobody: for them this is all that is done."""
+        """Return who has a key that fits, scripts apart. Most transactions interest nobody: this is all that is done."""
         interested: set[Who] = set()
         if tx.txid in self._txids.keys:
             interested.update(self._txids.find((tx.txid,)))
-        if keys := self._scripts.keys:
-            scripts = [output.script_pubkey for output in tx.outputs if output.script_pubkey in keys]
-            if told.spent:
-                scripts += [output.script_pubkey for output in told.spent if output.script_pubkey in keys]
-            if scripts:
-                interested.update(self._scripts.find(scripts))
         if keys := self._outpoints.keys:
             interested.update(self._outpoints.find([each.prevout for each in tx.inputs if each.prevout in keys]))
         if self._hashes.keys:
@@ -195,17 +240,18 @@ class FilterIndex(Generic[Who]):
         wanted = self._filters[who]
         accepted = wanted.accepts(told)
         for window in wanted.windows:
-            self._scripts.add(window.take_fresh(), who)
+            fresh = window.take_fresh()
+            self._scripts.add(fresh, who)
+            self._has_grown |= bool(fresh)
         return accepted
 
     def _keys(self, wanted: EventFilter) -> "list[tuple[Lookup[Who], Iterable[bytes]]]":
-        windows: list[tuple[Lookup[Who], Iterable[bytes]]] = [(self._scripts, each.indexes) for each in wanted.windows]
+        scripts = chain(wanted.scripts, *(each.indexes for each in wanted.windows))
         return [
             (self._txids, wanted.txids),
-            (self._scripts, wanted.scripts),
+            (self._scripts, scripts),
             (self._hashes, wanted.script_hashes),
             (self._outpoints, wanted.outpoints),
-            *windows,
         ]
 
 

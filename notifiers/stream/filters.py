@@ -4,7 +4,7 @@ Owns: what a filter accepts, and the facts about an event that filters ask for, 
 Never: reading the log, encoding.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -73,7 +73,9 @@ class StreamEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """What a subscriber wants. All hashes and outpoints are bytes in internal order, script hashes as SHA-256 gives them.
+    """What a subscriber wants. Keys are found by `in`: sets, or dictionaries, which the cyclic collector leaves alone.
+
+    All hashes and outpoints are bytes in internal order, script hashes as SHA-256 gives them.
 
     An event passes if its type is wanted and, for events of transactions, one of the *keys* (`txids`, `scripts`,
     `windows`, `script_hashes`, `outpoints`, `op_returns`) fits or there are none, and one of the outputs concerned has
@@ -83,10 +85,10 @@ class EventFilter:
     """
 
     types: frozenset[EventType] = ALL_EVENTS
-    txids: frozenset[bytes] = frozenset()
-    scripts: frozenset[bytes] = frozenset()
-    script_hashes: frozenset[bytes] = frozenset()
-    outpoints: frozenset[bytes] = frozenset()
+    txids: Collection[bytes] = frozenset()
+    scripts: Collection[bytes] = frozenset()
+    script_hashes: Collection[bytes] = frozenset()
+    outpoints: Collection[bytes] = frozenset()
     op_returns: tuple[bytes, ...] = ()
     windows: tuple[ScriptWindow, ...] = ()
     min_value_sat: int = 0
@@ -134,9 +136,9 @@ class EventFilter:
         return bool(
             in_windows
             or tx.txid in self.txids
-            or (self.outpoints and not self.outpoints.isdisjoint(told.outpoints))
-            or (self.scripts and not self.scripts.isdisjoint(told.scripts))
-            or (self.script_hashes and not self.script_hashes.isdisjoint(told.script_hashes))
+            or (self.outpoints and any(each in self.outpoints for each in told.outpoints))
+            or (self.scripts and any(each in self.scripts for each in told.scripts))
+            or (self.script_hashes and any(each in self.script_hashes for each in told.script_hashes))
             or any(data.startswith(self.op_returns) for data in told.op_returns)
         )
 

@@ -58,10 +58,10 @@ class News(Generic[Who]):
                 *(details for _, details in self._admitted.values())
             )
             page = self._log.page(self._cursor, EventFilter(types=self._index.types()), details)
-            for told in page.events:
+            for told, wanting in zip(page.events, self._index.find_all(page.events), strict=True):
                 place = _place(told.cursor)
                 # Who came with a cursor further on has read this event from the log already.
-                who = [each for each in self._index.find(told) if place > _place(self._admitted[each][0])]
+                who = [each for each in wanting if place > _place(self._admitted[each][0])]
                 if who:
                     yield told, who
             self._cursor = page.cursor

@@ -3,7 +3,7 @@
 Owns: the names and meaning of the fields. Never: transports.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,16 +63,21 @@ def parse_request(fields: Mapping[str, Any], params: ChainParams) -> StreamReque
     scripts = scripts.union(*(each.indexes for each in windows if not each.described.gap))
     wanted = EventFilter(
         types=values.get("types", ALL_EVENTS),
-        txids=values.get("txids", frozenset()),
-        scripts=scripts,
-        script_hashes=values.get("script_hashes", frozenset()),
-        outpoints=values.get("outpoints", frozenset()),
+        txids=_keys(values.get("txids", ())),
+        scripts=_keys(scripts),
+        script_hashes=_keys(values.get("script_hashes", ())),
+        outpoints=_keys(values.get("outpoints", ())),
         op_returns=values.get("op_returns", ()),
         windows=tuple(each for each in windows if each.described.gap),
         min_value_sat=values.get("min_value_sat", 0),
         min_conf=values.get("min_conf", 1),
     )
     return StreamRequest(values.get("from", "now"), wanted, values.get("details", frozenset()))
+
+
+def _keys(found: Iterable[bytes]) -> Collection[bytes]:
+    """Return keys for a filter. A dictionary of bytes is not looked through by the cyclic collector, a set is."""
+    return dict.fromkeys(found)
 
 
 def _read(field: str, value: Any, params: ChainParams) -> Any:

@@ -21,12 +21,15 @@ from bench.bench_scripts import run_scripts
 from bench.bench_spend import run_spend
 from bench.bench_tip import run_tip
 from bench.bench_transports import run_transports
+from bench.bench_watch import run_watch
 from bench.chain_file import make_chain_file
 from bench.coins_table import copy_of, filled_folder
 from bench.report import Report, load_average, machine, today, versions
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock", "transports")
+PARTS = (
+    "node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock", "transports", "watch",
+)  # fmt: skip
 API_BLOCKS = 20
 NOTES = Path(__file__).with_name("notes.md")
 
@@ -135,6 +138,7 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
         "api": lambda report: run_api(report, *make_chain_file(work, API_BLOCKS), work, sizes.api_seconds),
         "lock": lambda report: run_lock_table(report, make_chain_file(work, API_BLOCKS)[0], work, sizes.api_seconds),
         "transports": lambda report: run_transports(report, work, sizes.messages),
+        "watch": lambda report: run_watch(report, path, work, min(sizes.last, sizes.blocks // 2)),
     }  # fmt: skip
     for name in PARTS:
         if not only or name in only:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clarion.node.app.collector import tune_collector
 from clarion.node.chain.manager import ChainManager
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.service import ChainService
 from clarion.node.chain.state import ChainOptions
 from clarion.node.chain.stores import ChainStores
+from clarion.node.collector import tune_collector
 from clarion.node.params.chain_params import ChainParams, select_params
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.ids import BlockHash

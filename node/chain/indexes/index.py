@@ -3,7 +3,7 @@
 Owns: the protocols that plugins implement, and the values that they are given. Never: threads, which block comes next.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -28,22 +28,40 @@ class IndexedBlock:
     params: ChainParams
 
 
-StoredRange = Callable[[bytes, bytes, int], Sequence[tuple[bytes, bytes]]]
-"""Returns at most so many stored keys from the first on and below the second, with their values, by key."""
+class EntryStore(Protocol):
+    """What is stored, as a batch reads it."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key."""
+        ...
+
+    def get_many(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the values of those of the keys that exist."""
+        ...
+
+    def range(self, start: bytes, stop: bytes, limit: int) -> list[tuple[bytes, bytes]]:
+        """Return at most `limit` keys from `start` on and below `stop` with their values, by key."""
+        ...
 
 
 class IndexBatch:
     """Changes that wait for one commit, over what is stored. Bytes map to bytes, ordered by key."""
 
-    def __init__(self, stored: Callable[[bytes], bytes | None], stored_range: StoredRange) -> None:
-        self._stored = stored
-        self._stored_range = stored_range
+    def __init__(self, store: "EntryStore") -> None:
+        self._stored = store.get
+        self._stored_many = store.get_many
+        self._stored_range = store.range
         self._changes: dict[bytes, bytes | None] = {}
         self.size_bytes = 0
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key, as it will be after the commit."""
         return self._changes[key] if key in self._changes else self._stored(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the values of those of the keys that will exist after the commit."""
+        found = {key: value for key in keys if (value := self._changes.get(key)) is not None}
+        return found | self._stored_many([key for key in keys if key not in self._changes])
 
     def range(self, start: bytes, stop: bytes, limit: int) -> list[tuple[bytes, bytes]]:
         """Return at most `limit` keys from `start` on and below `stop` with their values, by key, as after the commit."""
@@ -140,6 +158,11 @@ class WorkingIndex(Protocol):
     @property
     def is_idle(self) -> bool:
         """Whether blocks need not be read for it: `connect` and `disconnect` are then not called."""
+        ...
+
+    @property
+    def patience_s(self) -> float:
+        """How long a new block may wait for it, seconds, while nobody asks: so its work does not delay the events."""
         ...
 
     @property

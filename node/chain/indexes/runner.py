@@ -68,6 +68,7 @@ class IndexRunner:
         self._failed = False
         self._stopping = False
         self._woken = False
+        self._asked_for = False
         self._thread = threading.Thread(target=self._run, name=index.store_name, daemon=True)
         self._logged = time.monotonic()
 
@@ -158,6 +159,8 @@ class IndexRunner:
         with self._changed:
             if not self._synced:
                 return False
+            self._asked_for = True
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._failed or self._stopping or self._holds(tip))
             return self._holds(tip)
 
@@ -201,6 +204,7 @@ class IndexRunner:
             self._do_jobs()
             target = self._manager.tip
             if not self._covers(self._entry, target):
+                self._wait_for_events()
                 self._advance(target)
                 continue
             with self._changed:
@@ -214,6 +218,16 @@ class IndexRunner:
             with self._changed:
                 self._changed.wait_for(lambda: self._woken or self._stopping)
                 self._woken = False
+
+    def _wait_for_events(self) -> None:
+        """At the tip, leave the processor to those who tell of a new block for a moment, unless somebody waits."""
+        if self._working is None or not self._synced or self._entry is None:
+            return
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._asked_for or self._stopping or bool(self._jobs), self._working.patience_s
+            )
+            self._asked_for = False
 
     def _do_jobs(self) -> None:
         while not self._stopping and (taken := self._jobs.take()) is not None:
@@ -248,7 +262,7 @@ class IndexRunner:
         return more
 
     def _new_batch(self) -> IndexBatch:
-        return IndexBatch(self._store.get, self._store.range)
+        return IndexBatch(self._store)
 
     def _place(self) -> "_Place":
         return _Place(self._entry, self._manager, self._load)

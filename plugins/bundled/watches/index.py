@@ -13,6 +13,7 @@ from clarion.node.chain.indexes.index import IndexBatch, IndexedBlock, IndexPlac
 from clarion.node.chain.indexes.jobs import Job
 from clarion.node.errors import RpcError
 from clarion.node.params.chain_params import ChainParams
+from clarion.node.primitives.coin import SpentOutput
 from clarion.node.primitives.descriptor_range import DescriptorRange, read_descriptor_range
 from clarion.plugins import ledger
 from clarion.plugins.bundled.watches import records
@@ -33,11 +34,15 @@ class WatchIndex:
     store_name = STORE_NAME
     needs_spent = True
     kept_prefix = records.KEPT_PREFIX
+    patience_s = 0.25
 
     def __init__(self) -> None:
         self._count = 0
-        self._known: set[int] | None = None
-        """Hashes of all watched scripts, and of some that were; None until they are needed."""
+        self._known: dict[int, None] | None = None
+        """Hashes of all watched scripts, and of some that were; None until they are needed.
+
+        A dictionary of plain numbers is none of the cyclic collector's business; of a set it would look at every member.
+        """
         self._described: dict[tuple[str, int], DescriptorRange] = {}
         self._behind: dict[int, int] = {}
         """By number, the next block of each watch that has yet to catch up with the index."""
@@ -107,13 +112,16 @@ class WatchIndex:
         if not watchers:
             return
         for position, tx in enumerate(block.block.txs):
+            made = [each for each in tx.outputs if each.script_pubkey in watchers]
+            spent = [each for each in block.spent[position - 1] if each.script_pubkey in watchers] if position else []
+            if not made and not spent:
+                continue
             moved: dict[int, list[int]] = {}
-            for output in tx.outputs:
-                for account in watchers.get(output.script_pubkey, ()):
-                    moved.setdefault(account, [0, 0])[0] += output.value
-            for coin in block.spent[position - 1] if position else ():
-                for account in watchers.get(coin.script_pubkey, ()):
-                    moved.setdefault(account, [0, 0])[1] += coin.value
+            ways: tuple[Sequence[SpentOutput], ...] = (made, spent)
+            for way, outputs in enumerate(ways):
+                for output in outputs:
+                    for account in watchers[output.script_pubkey]:
+                        moved.setdefault(account, [0, 0])[way] += output.value
             for account, (received, sent) in moved.items():
                 entry = ledger.Entry(block.height, position, block.block.hash, tx.txid, received, sent)
                 ledger.record(batch, account, entry)
@@ -128,8 +136,9 @@ class WatchIndex:
             found: dict[bytes, set[int]] = {}
             known: dict[int, WatchRecord | None] = {}
             grown = False
+            stored = batch.get_many([records.SCRIPTS + script for script in scripts])
             for script in scripts:
-                for owner in records.owners(batch.get(records.SCRIPTS + script)):
+                for owner in records.owners(stored.get(records.SCRIPTS + script)):
                     if owner.watch not in known:
                         known[owner.watch] = records.get_record(batch, owner.watch)
                     record = known[owner.watch]
@@ -145,9 +154,11 @@ class WatchIndex:
 
     def _possible(self, batch: IndexBatch, block: IndexedBlock) -> set[bytes]:
         known = self._scripts(batch)
-        made = [output.script_pubkey for tx in block.block.txs for output in tx.outputs]
-        spent = [coin.script_pubkey for coins in block.spent for coin in coins]
-        return {script for each in (made, spent) for script in each if hash(script) in known}
+        made = {
+            each.script_pubkey for tx in block.block.txs for each in tx.outputs if hash(each.script_pubkey) in known
+        }
+        spent = {each.script_pubkey for coins in block.spent for each in coins if hash(each.script_pubkey) in known}
+        return made | spent
 
     def _grow(self, batch: IndexBatch, record: WatchRecord, owner: Owner, params: ChainParams) -> bool:
         stored = record.ranges[owner.descriptor]
@@ -253,15 +264,15 @@ class WatchIndex:
                     continue
             owners.append(Owner(record.number, number, index))
             batch.put(key, records.encode_owners(owners))
-            known.add(hash(script))
+            known[hash(script)] = None
             record.scripts += 1
 
-    def _scripts(self, batch: IndexBatch) -> set[int]:
+    def _scripts(self, batch: IndexBatch) -> dict[int, None]:
         if self._known is None:
-            known: set[int] = set()
+            known: dict[int, None] = {}
             start = records.SCRIPTS
             while items := batch.range(start, records.SCRIPTS_END, _PAGE):
-                known.update(hash(key[len(records.SCRIPTS) :]) for key, _ in items)
+                known.update((hash(key[len(records.SCRIPTS) :]), None) for key, _ in items)
                 start = items[-1][0] + b"\0"
             self._known = known
         return self._known

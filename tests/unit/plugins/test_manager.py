@@ -83,6 +83,29 @@ def test_unfit_plugin_is_refused_with_its_reason(plugin: type, words: str) -> No
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("version", ["1", "1.0", None])
+def test_plugin_for_these_hooks_is_loaded(version: str | None) -> None:
+    plugin = WithOption()
+    plugin.clarion_hook_api = version  # type: ignore[attr-defined]
+    Plugins().add("p", plugin)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("2.0", "is for version 2.0 of the hooks; this program has version 1.0"),
+        ("1.1", "is for version 1.1"),
+        ("0.9", "is for version 0.9"),
+        ("new", "a version such as"),
+    ],
+)
+def test_plugin_for_other_hooks_is_refused(version: str, words: str) -> None:
+    plugin = WithOption()
+    plugin.clarion_hook_api = version  # type: ignore[attr-defined]
+    with pytest.raises(PluginError, match=words):
+        Plugins().add("p", plugin)
+
+
 def test_registration_collects_from_all_plugins() -> None:
     plugins = Plugins()
     plugins.add("one", WithOption)

@@ -19,14 +19,14 @@ def test_fields_are_read_from_text_and_from_json_alike() -> None:
     request = parse_request(text, PARAMS)
     assert request == parse_request({**sent, "details": ["fee", "raw"]}, PARAMS)
     assert request.wanted.types == {TxAdded}
-    assert request.wanted.outpoints == {make_outpoint(bytes.fromhex(TXID)[::-1], 3)}
+    assert set(request.wanted.outpoints) == {make_outpoint(bytes.fromhex(TXID)[::-1], 3)}
 
 
 def test_addresses_and_scripts_are_one_list() -> None:
     script = b"\x00\x14" + bytes(20)
     address = encode_address(script, PARAMS)
     request = parse_request({"addresses": [address], "scripts": ["51"]}, PARAMS)
-    assert request.wanted.scripts == {b"\x51", script}
+    assert set(request.wanted.scripts) == {b"\x51", script}
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_descriptors_become_scripts_and_those_with_a_gap_windows() -> None:
     growing = parse_request({"descriptors": [{"desc": RANGED, "gap": 4}]}, PARAMS).wanted
     assert (len(fixed.scripts), fixed.windows) == (4, ())
     assert b"\x51" in fixed.scripts
-    assert (growing.scripts, growing.windows[0].last) == (frozenset(), 3)
+    assert (len(growing.scripts), growing.windows[0].last) == (0, 3)
     assert growing.needs_spent
 
 
