@@ -4,6 +4,7 @@ Owns: the command line's first look, and how errors are told. Never: anything he
 import this module again.
 """
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -27,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         # Until the node handles it, Ctrl-C ends the program as it ends any other: without a traceback.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        # As in the reference, what is written is for its owner alone, unless an option says otherwise.
+        os.umask(0o077)
     from clarion.node.errors import ClarionError, RebuildNeeded
 
     arguments = list(sys.argv[1:] if argv is None else argv)

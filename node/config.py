@@ -15,6 +15,7 @@ from clarion.node.errors import ConfigError
 from clarion.node.mempool.options import MempoolOptions
 from clarion.node.mining.options import MiningOptions
 from clarion.node.net.options import NetOptions
+from clarion.node.net.user_agent import MAX_USER_AGENT, user_agent
 from clarion.node.options.chain_choice import CHAINS
 from clarion.node.options.index_values import read_filter_types
 from clarion.node.options.load import Loaded, load_settings
@@ -367,6 +368,12 @@ def _ua_comments(read: OptionReader) -> tuple[str, ...]:
         # A slash or bracket would let a comment forge the user agent's other parts (BIP14).
         if not re.fullmatch(r"[A-Za-z0-9 .,;_?@-]*", comment):
             raise ConfigError(f"User Agent comment ({comment}) contains unsafe characters.")
+    length = len(user_agent(read.texts("uacomment")))
+    if length > MAX_USER_AGENT:
+        raise ConfigError(
+            f"Total length of network version string ({length}) exceeds maximum length ({MAX_USER_AGENT}). "
+            "Reduce the number or size of uacomments."
+        )
     return read.texts("uacomment")
 
 

@@ -10,6 +10,9 @@ from clarion import __version__
 CORE_VERSION = 310000
 """Version of Bitcoin Core that the answers are compatible with; clients switch features by this number."""
 
+MAX_USER_AGENT = 256
+"""Peers take no more characters."""
+
 
 def user_agent(comments: Sequence[str] = ()) -> str:
     """Return the user agent; clients parse the version between the colon and the bracket.

@@ -3,6 +3,8 @@
 Owns: -listen, -bind, -whitebind, -whitelist, -externalip and how they act on each other. Never: sockets.
 """
 
+from collections.abc import Sequence
+
 from clarion.node.errors import ConfigError
 from clarion.node.net.address import Endpoint, parse_endpoint, split_host_port
 from clarion.node.net.permissions import Whitelist, parse_permitted_bind, parse_permitted_range
@@ -49,6 +51,18 @@ def read_binds(read: OptionReader) -> tuple[tuple[Endpoint, ...], tuple[Endpoint
             raise ConfigError(f"Cannot resolve -bind address: '{text}'")
         (onion if suffix else plain).append(endpoint)
     return tuple(plain), tuple(onion)
+
+
+def check_doubled_binds(binds: Sequence[Endpoint], onion_binds: Sequence[Endpoint], whitelist: Whitelist) -> None:
+    """Refuse an address that is to be bound twice. Raises ConfigError."""
+    seen: set[Endpoint] = set()
+    for endpoint in (*binds, *onion_binds, *(each.endpoint for each in whitelist.binds)):
+        if endpoint in seen:
+            raise ConfigError(
+                f"Duplicate binding configuration for address {endpoint}. "
+                "Please check your -bind, -bind=...=onion and -whitebind settings."
+            )
+        seen.add(endpoint)
 
 
 def read_whitelist(read: OptionReader) -> Whitelist:

@@ -55,7 +55,7 @@ def load_settings(argv: Sequence[str], environ: Mapping[str, str], extra: Iterab
     reading = Reading(start.arguments, [], start.notes)
     first_datadir = _datadir(settings, 'Specified data directory "{}" does not exist.')
     conf_path = _conf_path(settings, first_datadir)
-    read_files(conf_path, first_datadir, _chain_or_none(settings), table, settings, reading)
+    read_files(conf_path, first_datadir, _chain_or_none, table, settings, reading)
     settings.chain = chain = choose_chain(settings)
     datadir = _datadir(settings, 'Error reading configuration file: specified data directory "{}" does not exist.')
     reading.notes += _check_ignored_conf(settings, datadir, first_datadir, conf_path)
@@ -94,7 +94,7 @@ def _conf_path(settings: Settings, datadir: Path) -> Path | None:
 
 
 def _chain_or_none(settings: Settings) -> str:
-    # Only what is known before the files count here: the section whose includeconf is read.
+    # What is known when the first file has been read: the section whose includeconf counts.
     try:
         return choose_chain(settings)
     except ConfigError:

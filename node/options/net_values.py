@@ -11,6 +11,7 @@ from clarion.node.net.options import NetOptions, SeedOptions
 from clarion.node.net.user_agent import user_agent
 from clarion.node.options.index_values import read_peer_block_filters
 from clarion.node.options.listen_values import (
+    check_doubled_binds,
     check_ports,
     has_proxy,
     read_binds,
@@ -45,6 +46,8 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
     listen = read_listen(read, alone=alone)
     reachable, proxies = read_networks(read, listens_on_onion=read.flag("listenonion", listen))
     binds, onion_binds = read_binds(read)
+    whitelist = read_whitelist(read)
+    check_doubled_binds(binds, onion_binds, whitelist)
     external = read_external_addresses(read)
     port: Value | None = read.settings.get("port")
     timeout_ms = read.number("timeout", 5_000)
@@ -53,7 +56,7 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
         port=None if port is None else check_port("port", read.text("port")),
         binds=binds,
         onion_binds=onion_binds,
-        whitelist=read_whitelist(read),
+        whitelist=whitelist,
         connect=connect,
         add_node=read.texts("addnode"),
         seeds=_seeds(read, reachable, alone=alone),

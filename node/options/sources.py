@@ -4,7 +4,7 @@ Owns: their syntax. Never: precedence, the meaning of values.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,11 +64,17 @@ def read_environment(environ: Mapping[str, str], table: OptionTable, settings: S
 
 
 def read_files(
-    path: Path | None, base: Path, chain: str, table: OptionTable, settings: Settings, reading: Reading
+    path: Path | None,
+    base: Path,
+    chain_of: Callable[[Settings], str],
+    table: OptionTable,
+    settings: Settings,
+    reading: Reading,
 ) -> None:
     """Put bitcoin.conf at `path` and what it includes into `settings`; relative includes start at `base`.
 
-    A file that does not exist is fine. `chain` is the section whose includeconf counts beside the default one's.
+    A file that does not exist is fine. `chain_of` tells, once that file is read, the section whose includeconf counts
+    beside the default one's.
     """
     prefix = "Error reading configuration file: "
     if path is not None and path.is_dir():
@@ -78,6 +84,7 @@ def read_files(
     _read_file(path, str(path), table, settings, reading)
     if "includeconf" in settings.command_line:
         return
+    chain = chain_of(settings)
     for name in _includes(settings, chain):
         included = base / name
         if included.is_dir():

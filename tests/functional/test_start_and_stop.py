@@ -45,6 +45,15 @@ def test_stop_keeps_the_chain(tmp_path: Path) -> None:
     assert node.stop() == 0
 
 
+def test_what_is_written_is_for_the_owner_alone(tmp_path: Path) -> None:
+    with Node(tmp_path / "data") as node:
+        folders = [node.chain_dir, node.chain_dir / "wallets", node.chain_dir / "blocks"]
+        files = [node.chain_dir / "debug.log", node.chain_dir / ".cookie", *folders[2].glob("blk*.dat")]
+        assert {path.stat().st_mode & 0o777 for path in folders} == {0o700}
+        assert len(files) == 3
+        assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+
+
 def test_the_height_to_stop_at(tmp_path: Path) -> None:
     node = Node(tmp_path, "-par=1", "-stopatheight=3")
     node.start()

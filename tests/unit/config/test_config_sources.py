@@ -79,6 +79,13 @@ def test_unknown_environment_variable_is_noted(tmp_path: Path) -> None:
     assert config.notes == ("Ignoring environment variable CLARION_NONSENSE: no such option",)
 
 
+def test_includeconf_in_the_section_of_a_network_that_the_file_chooses(tmp_path: Path) -> None:
+    (tmp_path / "more.conf").write_text("rpcuser=included\n")
+    conf = "regtest=1\n[regtest]\nincludeconf=more.conf\n"
+    assert load(tmp_path, conf=conf).rpc_user == "included"
+    assert load(tmp_path, conf=conf.replace("more", "absent").replace("[regtest]", "[signet]")).rpc_user == ""
+
+
 def test_includeconf(tmp_path: Path) -> None:
     (tmp_path / "more.conf").write_text("rpcuser=included\nincludeconf=ignored.conf\n")
     config = load(tmp_path, "-regtest", conf="includeconf=more.conf\n")

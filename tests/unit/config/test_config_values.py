@@ -118,6 +118,7 @@ def test_directories_have_the_reference_shape(tmp_path: Path) -> None:
         ("-par=many", "Invalid value for -par: 'many' (a whole number expected)"),
         ("-server=maybe", "Invalid value for -server: 'maybe' (1 or 0 expected)"),
         ("-minrelaytxfee=x", "Invalid amount for -minrelaytxfee=<amount>: 'x'"),
+        ("-uacomment=" + "a" * 256, "exceeds maximum length (256). Reduce the number or size of uacomments."),
         ("-rpcport=0", "Invalid port specified in -rpcport: '0'"),
         ("-rpcbind=1.2.3.4:99999", "Invalid port specified in -rpcbind: '1.2.3.4:99999'"),
         ("-zmqpubrawtx=tcp://1.2.3.4:foo", "Invalid port specified in -zmqpubrawtx: 'tcp://1.2.3.4:foo'"),
@@ -197,3 +198,11 @@ def test_block_min_tx_fee(tmp_path: Path, argument: str, sat_per_kvb: int) -> No
 def test_block_version_is_an_int32_of_regtest(tmp_path: Path) -> None:
     assert load(tmp_path, "-regtest", "-blockversion=4294967295").mining.version == -1
     assert load(tmp_path, "-signet", "-blockversion=4").mining.version is None
+
+
+@pytest.mark.parametrize(
+    "second", ["-bind=127.0.0.1:11012", "-bind=127.1:11012=onion", "-whitebind=noban@127.0.0.1:11012"]
+)
+def test_an_address_is_bound_once(tmp_path: Path, second: str) -> None:
+    with pytest.raises(ConfigError, match=r"Duplicate binding configuration for address 127\.0\.0\.1:11012"):
+        load(tmp_path, "-regtest", "-bind=127.0.0.1:11012", second)
