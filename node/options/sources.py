@@ -40,9 +40,10 @@ def read_command_line(argv: Sequence[str], table: OptionTable, settings: Setting
             raise ConfigError(f"{prefix}Invalid parameter {argument}: unknown option{table.suggestion(key)}")
         value = _interpret(option, negated, text if has_value else None, reading, prefix)
         settings.command_line.setdefault(option.name, []).append(value)
-    includes = [value for value in settings.command_line.get("includeconf", []) if isinstance(value, str)]
+    includes = [value for value in settings.command_line.get("includeconf", []) if value is not False]
     if includes:
-        raise ConfigError(f'{prefix}-includeconf cannot be used from commandline; -includeconf="{includes[0]}"')
+        shown = "true" if includes[0] is True else f'"{includes[0]}"'
+        raise ConfigError(f"{prefix}-includeconf cannot be used from commandline; -includeconf={shown}")
 
 
 def read_environment(environ: Mapping[str, str], table: OptionTable, settings: Settings, reading: Reading) -> None:

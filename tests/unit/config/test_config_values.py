@@ -113,6 +113,7 @@ def test_directories_have_the_reference_shape(tmp_path: Path) -> None:
         ("-prot=1", r"unknown option \(did you mean -port\?\)"),
         ("-nolisen", r"unknown option \(did you mean -listen\?\)"),
         ("-includeconf=x", '-includeconf cannot be used from commandline; -includeconf="x"'),
+        ("-noincludeconf=0", "-includeconf cannot be used from commandline; -includeconf=true"),
         ("-nodatadir", "Negating of -datadir is meaningless and therefore forbidden"),
         ("-proxy", "Can not set -proxy with no value. Please specify value with -proxy=value."),
         ("-par=many", "Invalid value for -par: 'many' (a whole number expected)"),
