@@ -27,6 +27,7 @@ NOTICES = frozenset(("alive", "live", "end"))
 _RETRY_CODES = frozenset(("unavailable",))
 _SUBSCRIPTION_S = 0.2
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
+_FETCHED_AT_ONCE = 10_000
 _names = itertools.count(1)
 
 
@@ -200,19 +201,21 @@ def core_messages(
     keys: ClientKeys | None = None,
     core_keys: ClientKeys | None = None,
     on_connect: Callable[[], None] = lambda: None,
+    hwm: int = 0,
 ) -> Iterator[tuple[str, bytes, int]]:
     """Yield (topic, body, counter) of Bitcoin Core's topics at `address`; those that were lost are fetched from `replay`.
 
     Each topic comes without gaps. A counter that starts again at 0 means that the node was started again: what happened
     in between is in the event stream alone, and nothing shows that it happened until the next message comes: so
     `on_connect` is called a moment after each connection, the first one too. `keys` are for the replay, `core_keys` for
-    the topics (-zmqcurvecore). Raises StreamRefused `unknown-counter` where messages are gone for good.
+    the topics (-zmqcurvecore). `hwm`: how many messages may wait here while they are not asked for, 0 for no limit but memory; what
+    is more waits at the node, as far as its mark goes, or is fetched later. Raises StreamRefused `unknown-counter` where messages are gone for good.
     """
     expected: dict[str, int] = {}
     context = zmq.Context()
     try:
         socket = context.socket(zmq.SUB)
-        socket.set(zmq.RCVHWM, 0)
+        socket.set(zmq.RCVHWM, hwm)
         connected = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
         _join(socket, address, core_keys)
         for topic in topics:
@@ -253,11 +256,13 @@ def _fetch(
     """Yield `count` messages from counter `first` on, asking again for those that are not durable yet."""
     end, pause_s = first + count, _FIRST_PAUSE_S
     while first < end:
-        name = str(next(_names)).encode()
+        begun, name = first, str(next(_names)).encode()
         with context.socket(zmq.DEALER) as socket:
             poller = zmq.Poller()
             lost = _connect(socket, poller, replay, keys)
-            socket.send_multipart([name, orjson.dumps({"topic": topic, "counter": first, "count": end - first})])
+            socket.send_multipart(
+                [name, orjson.dumps({"topic": topic, "counter": first, "count": min(end - first, _FETCHED_AT_ONCE)})]
+            )
             try:
                 while (ready := dict(poller.poll(int(silence_s * 1000)))) and lost not in ready:
                     frames = socket.recv_multipart()
@@ -272,6 +277,6 @@ def _fetch(
             finally:
                 socket.disable_monitor()
                 lost.close()
-        if first < end:
+        if first == begun:
             time.sleep(pause_s)
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)

@@ -13,8 +13,9 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -44,6 +45,7 @@ MAX_REPLAYS = 1000
 _BLOCKED_MS = 20
 _HWM = 1000
 _SENDS_A_TURN = 500
+_MISSED_A_TURN = 200
 _WAITING_LIMIT = 5000
 """Events that wait for one client who follows; who needs more reads them from the log later."""
 
@@ -57,6 +59,8 @@ class _Replay:
     cursor: Cursor
     depth: Confirmations | None
     follow: bool
+    missed: Iterator[list[bytes]] | None = None
+    """Messages of a Core topic, where these were asked for."""
     waiting: deque[list[bytes]] = field(default_factory=deque)
     has_news: bool = True
     is_live: bool = False
@@ -207,9 +211,7 @@ class ReplayServer:
         follow = bool(fields.pop("follow", False))
         if "topic" in fields:
             replay = _Replay(route, StreamRequest(), self._log.now(), None, False)
-            replay.waiting.extend([*route, *parts] for parts in missed_messages(fields, self._marks, self._log))
-            replay.waiting.append([*route, b"end", b"{}"])
-            replay.has_news, replay.is_over = False, True
+            replay.missed = missed_messages(fields, self._marks, self._log)
             return replay
         request = parse_request(fields, self._params)
         cursor = self._log.start(request.start)
@@ -250,6 +252,9 @@ class ReplayServer:
         return False, False
 
     def _read(self, replay: _Replay) -> None:
+        if replay.missed is not None:
+            self._read_missed(replay, replay.missed)
+            return
         request = replay.request
         try:
             page = self._log.page(replay.cursor, request.wanted, request.details, replay.depth)
@@ -270,6 +275,20 @@ class ReplayServer:
         if page.is_last and replay.follow and replay.depth is None:
             admitted = self._news.admit(replay, replay.cursor, request.wanted, request.details)
             replay.has_news = not admitted
+
+    def _read_missed(self, replay: _Replay, missed: Iterator[list[bytes]]) -> None:
+        """Take some of the messages that somebody missed: all at once, others would wait for a burst's worth."""
+        try:
+            some = list(islice(missed, _MISSED_A_TURN))
+        except ClarionError as error:
+            told = error if isinstance(error, StreamError) else StreamError("unavailable", str(error))
+            replay.waiting.append([*replay.route, b"error", error_message(told)])
+            replay.is_over = True
+            return
+        replay.waiting.extend([*replay.route, *parts] for parts in some)
+        if len(some) < _MISSED_A_TURN:
+            replay.waiting.append([*replay.route, b"end", b"{}"])
+            replay.is_over = True
 
     def _send(self, frames: list[bytes]) -> None:
         with contextlib.suppress(zmq.ZMQError):  # full or gone: there is nobody to tell

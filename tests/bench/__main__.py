@@ -15,6 +15,7 @@ from pathlib import Path
 
 from bench.bench_accept import run_accept
 from bench.bench_api import run_api, run_lock_table
+from bench.bench_burst import run_burst
 from bench.bench_load import run_load, run_stages
 from bench.bench_node import run_node
 from bench.bench_scripts import run_scripts
@@ -28,7 +29,7 @@ from bench.report import Report, load_average, machine, today, versions
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = (
-    "node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock", "transports", "watch",
+    "node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock", "transports", "watch", "burst",
 )  # fmt: skip
 API_BLOCKS = 20
 NOTES = Path(__file__).with_name("notes.md")
@@ -139,6 +140,7 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
         "lock": lambda report: run_lock_table(report, make_chain_file(work, API_BLOCKS)[0], work, sizes.api_seconds),
         "transports": lambda report: run_transports(report, work, sizes.messages),
         "watch": lambda report: run_watch(report, path, work, min(sizes.last, sizes.blocks // 2)),
+        "burst": lambda report: run_burst(report, make_chain_file(work, API_BLOCKS)[0], work, sizes.rounds),
     }  # fmt: skip
     for name in PARTS:
         if not only or name in only:
