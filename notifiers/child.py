@@ -23,6 +23,8 @@ from typing import Any
 from clarion.node.child_process import ignore_stop_signals
 from clarion.node.collector import tune_collector
 from clarion.node.errors import ClarionError, ConfigError, StreamError
+from clarion.node.events.row import EventRow
+from clarion.node.storage.rows import StoredBlock
 from clarion.notifiers.early_pipe import EarlyReceiver
 from clarion.notifiers.engine import EventsEngine
 from clarion.notifiers.runner import EventsSetup
@@ -125,6 +127,14 @@ def _as_sent(error: Exception) -> Exception:
     return ConfigError(f"the events process can't start: {type(error).__name__}: {error}")
 
 
+def _take_early(engine: EventsEngine, receiver: EarlyReceiver) -> None:
+    messages = receiver.receive()
+    engine.offer([message for message in messages if isinstance(message, EventRow)])
+    for message in messages:
+        if isinstance(message, StoredBlock):
+            engine.expect(message)
+
+
 def _serve(
     engine: EventsEngine,
     uplink: Uplink,
@@ -140,7 +150,7 @@ def _serve(
         ready = multiprocessing.connection.wait([connection, wake, early])
         try:
             if early in ready:
-                engine.offer(receiver.receive())
+                _take_early(engine, receiver)
             if wake in ready:
                 if not os.read(wake.fileno(), _WAKE_READ_BYTES):
                     return None

@@ -1,4 +1,4 @@
-"""The pipe through which rows of the mempool reach the events process before they are durable.
+"""The pipe through which the events process hears of things before they are durable: rows of the mempool, blocks.
 
 Owns: both ends and the encoding of rows on the way. Never: waiting: what does not fit is not sent, since the log has it.
 """
@@ -15,20 +15,61 @@ from typing import Any
 import msgspec
 
 from clarion.node.events.row import EventKind, EventRow
-from clarion.node.primitives.ids import BlockHash
+from clarion.node.primitives.ids import BlockHash, Txid
+from clarion.node.storage.rows import BlockPosition, StoredBlock
 
 PIPE_BYTES = 1 << 20
 """Room that is asked for; Linux gives 64 KiB unasked. One transaction may have 400 kB."""
 
 _READ_BYTES = 1 << 16
 _LENGTH = struct.Struct("<I")
-_Fields = tuple[int, int, bytes, int, int, bytes, bytes | None, str | None]
 
 
-def _encode(row: EventRow) -> bytes:
-    fields = (row.seq, int(row.kind), row.block_hash, row.height, row.time, row.body, row.txid, row.reason)
-    data = msgspec.msgpack.encode(fields)
+class _Row(msgspec.Struct, array_like=True, frozen=True, tag="row"):
+    """The fields of an EventRow."""
+
+    seq: int
+    kind: int
+    block_hash: bytes
+    height: int
+    time: int
+    body: bytes
+    txid: bytes | None
+    reason: str | None
+
+
+class _Block(msgspec.Struct, array_like=True, frozen=True, tag="block"):
+    """The fields of a StoredBlock."""
+
+    block_hash: bytes
+    file: int
+    offset: int
+    length: int
+
+
+def _encode_row(row: EventRow) -> bytes:
+    return _frame(_Row(row.seq, int(row.kind), row.block_hash, row.height, row.time, row.body, row.txid, row.reason))
+
+
+def _frame(message: _Row | _Block) -> bytes:
+    data = msgspec.msgpack.encode(message)
     return _LENGTH.pack(len(data)) + data
+
+
+def _decoded(message: _Row | _Block) -> EventRow | StoredBlock:
+    if isinstance(message, _Block):
+        return StoredBlock(BlockHash(message.block_hash), BlockPosition(message.file, message.offset, message.length))
+    txid = None if message.txid is None else Txid(message.txid)
+    return EventRow(
+        EventKind(message.kind),
+        BlockHash(message.block_hash),
+        message.height,
+        message.time,
+        message.body,
+        message.seq,
+        txid,
+        message.reason,
+    )
 
 
 class EarlySender:
@@ -48,21 +89,26 @@ class EarlySender:
         # The lock keeps the bytes out of another file that could get the pipe's number after `close`.
         with self._lock:
             for count, row in enumerate(rows):
-                if not self._send(row):
+                if not self._send(_encode_row(row)):
                     return count
         return len(rows)
 
-    def _send(self, row: EventRow) -> bool:
+    def send_block(self, block: StoredBlock) -> bool:
+        """Send where a block lies, if there is room. Never blocks."""
+        place = block.position
+        with self._lock:
+            return self._send(_frame(_Block(block.block_hash, place.file, place.offset, place.length)))
+
+    def _send(self, frame: bytes) -> bool:
         if self._connection.closed:
             return False
         self._rest = self._write(self._rest)
         if self._rest:
             return False
-        frame = _encode(row)
         rest = self._write(frame)
         if len(rest) == len(frame):
             return False
-        # A row that has begun must be finished before the next one.
+        # What has begun must be finished before the next one.
         self._rest = rest
         return True
 
@@ -85,26 +131,23 @@ class EarlyReceiver:
     def __init__(self, connection: "Connection[Any, Any]") -> None:
         self._connection = connection
         self._data = bytearray()
-        self._decoder = msgspec.msgpack.Decoder(_Fields)
+        self._decoder = msgspec.msgpack.Decoder(_Row | _Block)
 
-    def receive(self) -> list[EventRow]:
-        """Return the rows that have arrived whole; call it when the pipe is readable. Raises EOFError at its end."""
+    def receive(self) -> list[EventRow | StoredBlock]:
+        """Return what has arrived whole, in order; call it when the pipe is readable. Raises EOFError at its end."""
         chunk = os.read(self._connection.fileno(), _READ_BYTES)
         if not chunk:
             raise EOFError
         self._data += chunk
-        return list(self._rows())
+        return list(self._messages())
 
-    def _rows(self) -> Iterator[EventRow]:
+    def _messages(self) -> Iterator[EventRow | StoredBlock]:
         at = 0
         while len(self._data) >= at + _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._data, at)
             end = at + _LENGTH.size + length
             if len(self._data) < end:
                 break
-            seq, kind, block_hash, height, time, body, txid, reason = self._decoder.decode(
-                self._data[at + _LENGTH.size : end]
-            )
-            yield EventRow(EventKind(kind), BlockHash(block_hash), height, time, body, seq, txid, reason)
+            yield _decoded(self._decoder.decode(self._data[at + _LENGTH.size : end]))
             at = end
         del self._data[:at]

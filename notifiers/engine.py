@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from clarion.node.errors import ConfigError
 from clarion.node.events.row import EventRow
+from clarion.node.storage.rows import StoredBlock
 from clarion.notifiers.feed import EventSource, Feed, FeedEvent
 from clarion.notifiers.lane import Lane
 from clarion.notifiers.lanes.delivery_lane import DeliveryLane
 from clarion.notifiers.lanes.lane_desk import LaneDesk
 from clarion.notifiers.lanes.notify_option import Delivery
 from clarion.notifiers.lanes.services import LaneServices
-from clarion.notifiers.notifier import Notifier
+from clarion.notifiers.notifier import Notifier, needs_blocks
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +91,11 @@ class EventsEngine:
         for lane in self._lanes:
             if isinstance(lane, Lane):
                 lane.offer(events)
+
+    def expect(self, block: StoredBlock) -> None:
+        """Read and parse a block that will probably be told soon, if a notifier needs blocks."""
+        if any(needs_blocks(notifier) for notifier in self._notifiers):
+            self._feed.prepare(block)
 
     def call_when_told(self, seq: int, callback: Callable[[], None]) -> None:
         """Call `callback` once every awaited notifier has been told row `seq`: at once, or later on a lane's thread."""

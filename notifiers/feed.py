@@ -3,6 +3,7 @@
 Owns: the window of rows and blocks that lanes share. Never: delivery; anything that writes.
 """
 
+import contextlib
 import threading
 from bisect import bisect_right
 from collections import deque
@@ -13,6 +14,7 @@ from clarion.node.errors import BlockFileError, DecodeError
 from clarion.node.events.row import EventRow
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import BlockHash, hash_to_hex
+from clarion.node.storage.rows import BlockPosition, StoredBlock
 
 _ROWS_KEPT = 256
 _BLOCKS_KEPT = 2
@@ -36,6 +38,9 @@ class EventSource(Protocol):
 
     def block_bytes(self, block_hash: BlockHash) -> bytes:
         """Return the raw block. Raises BlockFileError if it is missing or damaged."""
+
+    def stored_bytes(self, position: BlockPosition) -> bytes:
+        """Return the raw block at a place of the block files. Raises BlockFileError if there is none."""
 
     def close(self) -> None:
         """Give files and connections back."""
@@ -100,23 +105,33 @@ class Feed:
         with self._lock:
             block = self._blocks.get(block_hash)
             if block is None:
-                block = self._parse(block_hash)
-                self._blocks[block_hash] = block
-                if len(self._blocks) > _BLOCKS_KEPT:
-                    del self._blocks[next(iter(self._blocks))]
+                block = _parse(block_hash, self._source.block_bytes(block_hash))
+                self._keep(block)
             return block
+
+    def prepare(self, stored: StoredBlock) -> None:
+        """Have a block at hand before its row is in the log. One that can't be read or parsed is left to `block`."""
+        with self._lock:
+            if stored.block_hash not in self._blocks:
+                with contextlib.suppress(BlockFileError):
+                    self._keep(_parse(stored.block_hash, self._source.stored_bytes(stored.position)))
+
+    def _keep(self, block: Block) -> None:
+        self._blocks[block.hash] = block
+        if len(self._blocks) > _BLOCKS_KEPT:
+            del self._blocks[next(iter(self._blocks))]
 
     def close(self) -> None:
         """Close the source."""
         with self._lock:
             self._source.close()
 
-    def _parse(self, block_hash: BlockHash) -> Block:
-        raw = self._source.block_bytes(block_hash)
-        try:
-            block = Block.parse(raw)
-        except DecodeError as error:
-            raise BlockFileError(f"block {hash_to_hex(block_hash)} is damaged: {error}") from error
-        if block.hash != block_hash:
-            raise BlockFileError(f"block {hash_to_hex(block_hash)} is damaged: another block lies in its place")
-        return block
+
+def _parse(block_hash: BlockHash, raw: bytes) -> Block:
+    try:
+        block = Block.parse(raw)
+    except DecodeError as error:
+        raise BlockFileError(f"block {hash_to_hex(block_hash)} is damaged: {error}") from error
+    if block.hash != block_hash:
+        raise BlockFileError(f"block {hash_to_hex(block_hash)} is damaged: another block lies in its place")
+    return block

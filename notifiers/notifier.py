@@ -32,6 +32,8 @@ class Notifier(Protocol):
     a pause, so it should do what can fail (reading the block) before it sends anything.
     A notifier with an attribute `early` that is true gets rows of the mempool before they are durable, each once: a node
     that is killed in that moment forgets them, and their numbers are given to other rows when it starts again.
+    One with an attribute `needs_blocks` that is true asks for the block of each row of the chain: blocks are read and
+    parsed for it while their scripts are still being checked.
     """
 
     @property
@@ -58,3 +60,8 @@ class Notifier(Protocol):
 def takes_early(notifier: Notifier) -> bool:
     """Whether the notifier wants rows of the mempool before they are durable."""
     return bool(getattr(notifier, "early", False))
+
+
+def needs_blocks(notifier: object) -> bool:
+    """Whether the notifier asks for the blocks of rows, so that it pays to have them at hand."""
+    return bool(getattr(notifier, "needs_blocks", False))

@@ -2,7 +2,7 @@
 
 Owns: the child's life (start, wake, restart after a crash, stop) and the node's ends of the pipes. Never: delivery.
 Three pipes: one byte in the first wakes the child, which then reads the log itself, so a wake can neither block nor
-pile up; the second carries requests and answers; the third, rows that are not durable yet. The child exits when they
+pile up; the second carries requests and answers; the third, what is not durable yet. The child exits when they
 close.
 """
 
@@ -24,6 +24,7 @@ from typing import Any
 from clarion.node.child_process import start_shielded
 from clarion.node.errors import ClarionError, ConfigError, StreamError
 from clarion.node.events.row import EventRow
+from clarion.node.storage.rows import StoredBlock
 from clarion.notifiers.child import run_child
 from clarion.notifiers.early_pipe import EarlySender
 from clarion.notifiers.engine import Descriptions
@@ -134,6 +135,12 @@ class EventsProcess:
         child = self._child
         if child is not None:
             child.early.send(rows)
+
+    def expect(self, block: StoredBlock) -> None:
+        """Send word of the block, if there is a child and room in its pipe."""
+        child = self._child
+        if child is not None:
+            child.early.send_block(block)
 
     def sync(self, seq: int, timeout_s: float | None = None) -> bool:
         """Wait for row `seq`, also across a restart of the child."""

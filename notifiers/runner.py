@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from clarion.node.errors import StreamError
 from clarion.node.events.row import EventRow
+from clarion.node.storage.rows import StoredBlock
 from clarion.notifiers.engine import Descriptions, EventsEngine
 from clarion.notifiers.feed import EventSource
 from clarion.notifiers.lanes.notify_option import Delivery
@@ -59,6 +60,12 @@ class EventsRunner(Protocol):
         Cheap, never blocks: called by the chain thread. A row that can't be taken is told when it is durable.
         """
 
+    def expect(self, block: StoredBlock) -> None:
+        """Say that a block is stored that will probably be told soon, so that it can be read and parsed meanwhile.
+
+        Cheap, never blocks: called by the chain thread.
+        """
+
     def sync(self, seq: int, timeout_s: float | None = None) -> bool:
         """Wait until everything up to `seq`, durable or not yet, was handed to libzmq; whether that was so in time."""
 
@@ -100,6 +107,9 @@ class InProcessEvents:
         """Give the rows to the lanes."""
         if self._engine is not None:
             self._engine.offer(rows)
+
+    def expect(self, block: StoredBlock) -> None:
+        """Do nothing: parsing here would hold up the thread that says so."""
 
     def sync(self, seq: int, timeout_s: float | None = None) -> bool:
         """Wait for row `seq`."""

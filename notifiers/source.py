@@ -8,6 +8,7 @@ from clarion.node.errors import BlockFileError
 from clarion.node.events.row import EventRow
 from clarion.node.primitives.ids import BlockHash, hash_to_hex
 from clarion.node.storage.chain_reader import ChainReader
+from clarion.node.storage.rows import BlockPosition
 
 
 class StoredEvents:
@@ -40,6 +41,10 @@ class StoredEvents:
         if row is None:
             raise BlockFileError(f"block {hash_to_hex(block_hash)} is not in the block index")
         return self._reader.read_block(row)
+
+    def stored_bytes(self, position: BlockPosition) -> bytes:
+        """Return the raw block at a place of the block files. Raises BlockFileError if there is none."""
+        return self._reader.block_files.read(position)
 
     def close(self) -> None:
         """Close database and files."""

@@ -78,6 +78,11 @@ class CoreTopics:
         self._sockets: dict[str, PubSocket] = {}
         self._publishers: dict[str, list[Publisher]] = {topic: [] for topic in TOPICS}
 
+    @property
+    def needs_blocks(self) -> bool:
+        """Whether a topic is published that is told from the block itself."""
+        return any(self._publishers[topic] for topic in ("hashtx", "rawtx", "rawblock"))
+
     def open(self) -> None:
         """Bind every address. Raises ConfigError naming the option and libzmq's reason."""
         self._context = ServerContext(self._curve)

@@ -23,7 +23,7 @@ from clarion.api.rest.request import (
 from clarion.api.rest.route import RestPath, RestRoute, always
 from clarion.api.rpc.block_results import SCRIPT_PUBKEY_FIELDS
 from clarion.api.rpc.context import ReaderContext
-from clarion.api.rpc.parse import UINT32, is_hex
+from clarion.api.rpc.parse import UINT32, is_hex, unhex
 from clarion.api.rpc.spec import Result, ResultType
 from clarion.api.rpc.unspent import ask_unspent
 from clarion.node.errors import DecodeError
@@ -66,8 +66,7 @@ def _question(request: RestRequest) -> tuple[bool, list[OutPoint]]:
         return with_mempool, outpoints
     body = request.body
     if request.format == "hex":
-        text = body.decode("latin-1").strip()
-        body = bytes.fromhex(text) if is_hex(text) else b""
+        body = unhex(body.decode("latin-1").strip()) or b""
     if not body:
         return with_mempool, outpoints
     if outpoints:

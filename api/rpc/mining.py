@@ -9,7 +9,7 @@ from clarion.api.rpc.context import NodeContext, ReaderContext
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.help import method_help
 from clarion.api.rpc.outputs import script_of_address, script_of_descriptor
-from clarion.api.rpc.parse import UINT64, is_hex, parse_int, parse_str
+from clarion.api.rpc.parse import UINT64, is_hex, parse_int, parse_str, unhex
 from clarion.api.rpc.registry import NODE, READER, find, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import BlockInvalid, DecodeError, RpcError
@@ -60,9 +60,10 @@ def decode_block(text: str, known: KnownTransaction | None = None) -> Block:
 
     `known` has the transactions that need not be decoded again (see `parse_block`).
     """
+    data = unhex(text)
     try:
-        if is_hex(text):
-            return parse_block(bytes.fromhex(text), known=known)[0]
+        if data is not None:
+            return parse_block(data, known=known)[0]
     except DecodeError:
         pass
     raise RpcError(RpcCode.DESERIALIZATION_ERROR, "Block decode failed")
@@ -84,9 +85,10 @@ def bip22_answer(invalid: BlockInvalid) -> str:
 )
 def submitheader(ctx: NodeContext, hexdata: str) -> None:
     """Add a header to the tree. Raises RpcError -22, or -25 with the reject reason."""
-    if not is_hex(hexdata) or len(hexdata) < 2 * HEADER_SIZE:
+    data = unhex(hexdata)
+    if data is None or len(data) < HEADER_SIZE:
         raise RpcError(RpcCode.DESERIALIZATION_ERROR, "Block header decode failed")
-    header = BlockHeader.parse(bytes.fromhex(hexdata))
+    header = BlockHeader.parse(data)
     manager = ctx.chain.manager
     if manager.lookup(header.prev_hash) is None:
         raise RpcError(RpcCode.VERIFY_ERROR, f"Must submit previous header ({hash_to_hex(header.prev_hash)}) first")
@@ -224,9 +226,10 @@ def _transaction(ctx: NodeContext, text: str) -> Transaction:
         if entry is None:
             raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, f"Transaction {text} not in mempool.")
         return entry.tx
+    data = unhex(text)
     try:
-        if is_hex(text):
-            return decode_hex_transaction(bytes.fromhex(text))
+        if data is not None:
+            return decode_hex_transaction(data)
     except DecodeError:
         pass
     raise RpcError(

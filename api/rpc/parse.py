@@ -15,8 +15,6 @@ UINT32 = (0, 2**32 - 1)
 INT64 = (-(2**63), 2**63 - 1)
 UINT64 = (0, 2**64 - 1)
 
-_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
-
 
 def parse_int(value: Any, limits: tuple[int, int] = INT32) -> int:
     """Return an integer within `limits`. Raises RpcError -3 for another type, -1 for a fraction or a large number."""
@@ -56,8 +54,9 @@ def type_mismatch(value: Any, expected: str) -> RpcError:
 def parse_hash(value: Any, name: str) -> bytes:
     """Return the internal byte order of a displayed hash. Raises RpcError -8 naming the argument `name`."""
     text = parse_str(value)
-    if len(text) == 64 and is_hex(text):
-        return bytes.fromhex(text)[::-1]
+    data = unhex(text)
+    if data is not None and len(data) == 32:
+        return data[::-1]
     if len(text) != 64:
         raise RpcError(
             RpcCode.INVALID_PARAMETER, f"{name} must be of length 64 (not {len(text.encode())}, for '{text}')"
@@ -68,9 +67,10 @@ def parse_hash(value: Any, name: str) -> bytes:
 def parse_hex(value: Any, name: str) -> bytes:
     """Return the bytes of a hex string that is not empty. Raises RpcError -8 naming the argument `name`."""
     text = value if isinstance(value, str) else ""
-    if not is_hex(text):
+    data = unhex(text)
+    if data is None:
         raise RpcError(RpcCode.INVALID_PARAMETER, f"{name} must be hexadecimal string (not '{text}')")
-    return bytes.fromhex(text)
+    return data
 
 
 def parse_amount(value: Any) -> int:
@@ -85,7 +85,17 @@ def parse_amount(value: Any) -> int:
 
 def is_hex(text: str) -> bool:
     """Whether `text` is a non-empty, even number of hex digits and nothing else."""
-    return bool(text) and len(text) % 2 == 0 and _HEX_DIGITS.issuperset(text)
+    return unhex(text) is not None
+
+
+def unhex(text: str) -> bytes | None:
+    """Return the bytes that `text` spells, None unless it is a non-empty, even number of hex digits and nothing else."""
+    try:
+        data = bytes.fromhex(text)
+    except ValueError:
+        return None
+    # Blanks between bytes are skipped there; looking for them in a block's text would take longer than all the rest.
+    return data if data and 2 * len(data) == len(text) else None
 
 
 def parse_verbosity(value: Any, default: int) -> int:

@@ -12,13 +12,13 @@ from clarion.api.rpc.outputs import script_of_address
 from clarion.api.rpc.parse import (
     INT64,
     UINT32,
-    is_hex,
     parse_amount,
     parse_hash,
     parse_hex,
     parse_int,
     parse_list,
     parse_object,
+    unhex,
 )
 from clarion.api.rpc.prevtxs import OUTPOINT_ARGS
 from clarion.api.rpc.spec import Arg, ArgType
@@ -99,10 +99,11 @@ CONSTRUCTION_ARGS = (
 
 def decode_transaction(text: str, *, try_witness: bool = True, try_no_witness: bool = True) -> Transaction | None:
     """Return the transaction that hex spells in one of the encodings to try, None if it spells none."""
-    if not is_hex(text):
+    data = unhex(text)
+    if data is None:
         return None
     try:
-        return decode_hex_transaction(bytes.fromhex(text), try_witness=try_witness, try_no_witness=try_no_witness)
+        return decode_hex_transaction(data, try_witness=try_witness, try_no_witness=try_no_witness)
     except DecodeError:
         return None
 

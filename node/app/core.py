@@ -130,6 +130,7 @@ class NodeCore:
         self.manager.state.on_halt = self._request_stop
         self.manager.journal.on_commit = self._on_commit
         self.manager.journal.on_early = self.events.offer
+        self.manager.state.on_stored = self.events.expect
         self.chain = ChainService(self.manager, self._on_fatal)
         self.mempool = make_mempool(config, self.chain, TxScripts(checker, cache), self.policy)
         # Once the chain thread has ended, nothing changes the pool any more.

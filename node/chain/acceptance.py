@@ -17,7 +17,7 @@ from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage import block_status
 from clarion.node.storage.block_files import BlockFiles
-from clarion.node.storage.rows import BlockPosition
+from clarion.node.storage.rows import BlockPosition, StoredBlock
 
 MIN_BLOCKS_TO_KEEP = 288
 
@@ -119,6 +119,8 @@ class Acceptance:
         state = self._state
         if position is None:
             position = self._block_files.append(block.raw)
+            if not state.initial_download and entry.prev is state.active.tip:
+                state.on_stored(StoredBlock(entry.hash, position))
         segwit = segwit_active_at(entry, state.params)
         with state.lock:
             entry.tx_count = len(block.txs)

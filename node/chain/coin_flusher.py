@@ -7,6 +7,7 @@ log has told of, and a restart brings it to the tip.
 """
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 
@@ -14,6 +15,10 @@ from clarion.node.chain.state import ChainState
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import BlockHash, OutPoint
 from clarion.node.storage.coin_store import CoinStore
+
+QUIET_S = 0.1
+"""How long the chain thread is idle before a flush begins: it competes with telling the block to those who wait for it."""
+LATE_S = 1.0
 
 
 class CoinFlusher:
@@ -23,13 +28,26 @@ class CoinFlusher:
         self._state = state
         self._store = store
         self._behind = False
+        self._behind_since = 0.0
         self._running: Future[None] | None = None
         self.on_over: Callable[[], None] = lambda: None
         """Called when a flush has ended, well or badly, on its thread. `check` then tells of a failure."""
 
     def tip_moved(self) -> None:
         """Take note of a commit that moved the tip."""
+        if not self._behind:
+            self._behind_since = time.monotonic()
         self._behind = True
+
+    @property
+    def patience_s(self) -> float:
+        """How many seconds the chain thread should be idle before a flush begins; 0 where one is late."""
+        return 0.0 if self.is_late else QUIET_S
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the coins have been behind the tip for so long that a flush should not wait for a quiet moment."""
+        return self._behind and time.monotonic() - self._behind_since > LATE_S
 
     @property
     def due(self) -> bool:

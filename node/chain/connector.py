@@ -6,14 +6,14 @@ block comes next, waiting for scripts. Runs on the chain thread; only the change
 
 import logging
 import time
-from concurrent.futures import Future
 
 from clarion.node.chain.block_index import BlockIndexEntry, Successor
+from clarion.node.chain.block_scripts import BlockScripts, ScriptChecker
 from clarion.node.chain.journal import Journal
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.script_policy import script_check_reason
 from clarion.node.chain.speculation import Speculation, Unsettled
-from clarion.node.chain.state import ChainState, ScriptChecker
+from clarion.node.chain.state import ChainState
 from clarion.node.chain.stores import ChainStores
 from clarion.node.chain.tip_log import log_tip
 from clarion.node.consensus.bip30 import bip30_outpoints, bip30_violation, is_bip30_repeat
@@ -21,6 +21,7 @@ from clarion.node.consensus.block_check import check_block
 from clarion.node.consensus.block_context import contextual_check_block, contextual_check_block_header
 from clarion.node.consensus.connect import (
     ConnectResult,
+    HandOn,
     connect_block,
     prevouts_to_fetch,
     script_failure,
@@ -31,7 +32,6 @@ from clarion.node.errors import BlockInvalid, DecodeError, StorageError
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import OutPoint, hash_to_hex, make_outpoint
 from clarion.node.storage import block_status
-from clarion.node.validation.check_queue import ScriptFailure
 
 logger = logging.getLogger(__name__)
 
@@ -88,8 +88,9 @@ class Connector:
 
     def _connect(self, entry: BlockIndexEntry, block: Block, outcome: BlockOutcome | None) -> None:
         state = self._state
-        result, existing = self._decide(block, entry)
-        check = self._submit_scripts(result, script_check_reason(state, entry) is not None)
+        scripts = BlockScripts(self._checker)
+        needed = script_check_reason(state, entry) is not None
+        result, existing = self._decide(block, entry, scripts.hand_on if needed else None)
         undo = None
         if not entry.has_undo:
             undo = self._undo_files.append(entry.file, entry.hash, result.delta.spent, result.delta.spent_raw)
@@ -97,22 +98,18 @@ class Connector:
         with state.lock:
             state.coins.connect(result.delta, overwritten=existing)
             self._advance(entry)
-        self.speculation.add(Unsettled(entry, result.delta, undo, check, mark, outcome))
+        self.speculation.add(Unsettled(entry, result.delta, undo, scripts, mark, outcome))
 
-    def _submit_scripts(self, result: ConnectResult, needed: bool) -> "Future[ScriptFailure | None]":
-        if result.script_jobs and needed:
-            return self._checker.submit(result.script_jobs, result.flags)
-        passed: Future[ScriptFailure | None] = Future()
-        passed.set_result(None)
-        return passed
-
-    def _decide(self, block: Block, entry: ChainPosition) -> tuple[ConnectResult, set[OutPoint]]:
+    def _decide(
+        self, block: Block, entry: ChainPosition, hand_on: HandOn | None
+    ) -> tuple[ConnectResult, set[OutPoint]]:
         """Fetch what the block spends and judge it; also return the coins that it overwrites."""
         state = self._state
         coins = state.coins.fetch(prevouts_to_fetch(block))
         existing = state.coins.existing(bip30_outpoints(block, entry, state.params))
         try:
-            return connect_block(block, entry, state.params, coins, bip30_existing=existing), existing
+            result = connect_block(block, entry, state.params, coins, bip30_existing=existing, hand_on=hand_on)
+            return result, existing
         except BlockInvalid:
             # Where BIP34 makes the look-up needless, a block that is refused anyway still gets the reference's reason.
             if not is_bip30_repeat(entry) and state.coins.existing(
@@ -130,8 +127,9 @@ class Connector:
         check_block(block, state.params, check_pow=False, check_merkle=check_merkle)
         contextual_check_block_header(block.header, tip, state.params, state.clock.now())
         contextual_check_block(block, tip, state.params)
-        result, _ = self._decide(block, Successor(block.header, tip))
-        failure = self._submit_scripts(result, True).result()
+        scripts = BlockScripts(self._checker)
+        result, _ = self._decide(block, Successor(block.header, tip), scripts.hand_on)
+        failure = scripts.result()
         if failure is not None:
             raise script_failure(failure.error, failure.input_index, block.txs[failure.tx_index])
         # The block that is mined from this one need not run them again.
@@ -139,7 +137,7 @@ class Connector:
 
     def reconnect(self, entry: BlockIndexEntry) -> None:
         """Apply to the coins a block that was connected before the node stopped. Scripts are not run again."""
-        result, existing = self._decide(self.read_block(entry), entry)
+        result, existing = self._decide(self.read_block(entry), entry, None)
         self._state.coins.connect(result.delta, overwritten=existing)
 
     def undo_coins(self, entry: BlockIndexEntry) -> Block:

@@ -246,12 +246,13 @@ class Journal:
             seq = self._commit_chain(end)
         else:
             seq = self._write(ChainCommit(events=self._events), end)
+        if end.events:
+            # First: those who wait for events run in another process.
+            self.on_commit(seq)
+            self.log_watch.tip_moved()
         if end.chain_rows:
             self.flusher.tip_moved()
             self.tip_watch.tip_moved()
-        if end.events:
-            self.log_watch.tip_moved()
-            self.on_commit(seq)
         if end.chain_rows and before is None:
             self._flush_behind()
 
@@ -290,7 +291,7 @@ class Journal:
     def _flush_behind(self) -> None:
         if self.flusher.due:
             self.flusher.begin()
-        elif not self._state.initial_download:
+        elif self.flusher.is_late and not self._state.initial_download:
             self.flusher.begin_if_idle()
 
     def flush(self) -> None:

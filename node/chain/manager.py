@@ -12,6 +12,7 @@ from clarion.node.chain.acceptance import Acceptance
 from clarion.node.chain.activation import Activation
 from clarion.node.chain.active_chain import ChainView
 from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.block_scripts import ScriptChecker
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.coins_cache import CoinsCache
 from clarion.node.chain.connector import Connector
@@ -19,7 +20,7 @@ from clarion.node.chain.journal import Journal
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.rebuild import Rebuild
 from clarion.node.chain.recovery import Recovery
-from clarion.node.chain.state import ChainOptions, ChainState, ScriptChecker
+from clarion.node.chain.state import ChainOptions, ChainState
 from clarion.node.chain.stores import ChainStores
 from clarion.node.chain.tip_watch import TipWatch
 from clarion.node.chain.verdicts import Verdicts

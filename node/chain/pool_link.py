@@ -39,6 +39,10 @@ class PoolLink(Protocol):
         """What the blocks did is committed: others may see the pool again, which then fits the tip that they are told."""
         ...
 
+    def catch_up(self) -> None:
+        """The chain has nothing to do: this is the moment for work that nobody waits for."""
+        ...
+
 
 class NoPool:
     """The pool of a chain without one."""
@@ -58,4 +62,7 @@ class NoPool:
         """Do nothing."""
 
     def release(self) -> None:
+        """Do nothing."""
+
+    def catch_up(self) -> None:
         """Do nothing."""

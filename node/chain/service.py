@@ -91,12 +91,22 @@ class ChainService:
             job = self._jobs.get(timeout=self._patience_s())
         except queue.Empty:
             self._commit()
-            if not self.manager.state.importing:
-                self.manager.journal.flusher.begin_if_idle()
-            job = self._jobs.get()
+            job = self._next_beside_flush()
         with self._taken:
             self._taken.notify_all()
         return job
+
+    def _next_beside_flush(self) -> _Job | None:
+        """Return the next job; once there has been none for a moment, the pool catches up and the coins are flushed."""
+        flusher = self.manager.journal.flusher
+        if not self.manager.state.importing:
+            try:
+                # The flush is for this node alone: telling what is committed comes first.
+                return self._jobs.get(timeout=flusher.patience_s)
+            except queue.Empty:
+                self.manager.state.pool.catch_up()
+                flusher.begin_if_idle()
+        return self._jobs.get()
 
     def _patience_s(self) -> float:
         """How many seconds to wait for the next job before what is done is committed."""

@@ -6,10 +6,10 @@ Runs on the chain thread.
 """
 
 from collections import deque
-from concurrent.futures import Future
 from dataclasses import dataclass
 
 from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.block_scripts import BlockScripts
 from clarion.node.chain.journal import Journal, Mark
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.state import ChainState
@@ -31,7 +31,7 @@ class Unsettled:
     entry: BlockIndexEntry
     delta: BlockDelta
     undo: BlockPosition | None
-    check: "Future[ScriptFailure | None]"
+    check: BlockScripts
     mark: Mark
     outcome: BlockOutcome | None
 

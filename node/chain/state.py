@@ -5,10 +5,8 @@ Everything here is written by the chain thread alone, under the chain lock.
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from clarion.node.chain.active_chain import ActiveChain
 from clarion.node.chain.block_index import SEQUENCE_FROM_DISK, BlockIndex, BlockIndexEntry
@@ -17,21 +15,13 @@ from clarion.node.chain.clock import Clock
 from clarion.node.chain.coins_cache import CoinsCache
 from clarion.node.chain.lock import ChainLock
 from clarion.node.chain.pool_link import NoPool, PoolLink
-from clarion.node.consensus.connect import ScriptJob
 from clarion.node.consensus.delta import BlockDelta
 from clarion.node.errors import BlockInvalid
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import BlockHash
-from clarion.node.validation.check_queue import ScriptFailure
+from clarion.node.storage.rows import StoredBlock
 
 logger = logging.getLogger(__name__)
-
-
-class ScriptChecker(Protocol):
-    """What connecting a block needs of `validation`: the first failed check of a block, or None, sooner or later."""
-
-    def submit(self, jobs: Sequence[ScriptJob], flags: int) -> "Future[ScriptFailure | None]": ...
-    def remember(self, jobs: Sequence[ScriptJob], flags: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +72,10 @@ class ChainState:
     """Whether the height at which to stop was reached in this run."""
     on_halt: Callable[[], None] = lambda: None
     """Called once on the chain thread when that happens: the tip is durable then."""
+
+    on_stored: Callable[[StoredBlock], None] = lambda block: None
+    """Called on the chain thread for a block that came in outside initial download and will probably be the tip; its
+    scripts have not been run, and nothing is durable."""
 
     on_settled: Callable[[BlockDelta], None] = lambda delta: None
     """Called on the chain thread for every block that is connected for good, before its commit."""

@@ -4,7 +4,7 @@ Owns: the rules that need the coins, in the reference's order, and what a block 
 coins, running scripts (it returns the checks to run), the clock. `bip30` and `disconnect` are offered here too.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,6 +39,7 @@ from clarion.node.script.errors import ScriptError
 __all__ = [
     "ConnectResult",
     "DisconnectDelta",
+    "HandOn",
     "ScriptJob",
     "bip30_outpoints",
     "bip30_violation",
@@ -62,6 +63,13 @@ class ScriptJob(NamedTuple):
     spent_outputs: Sequence[Coin]
     tx_index: int
     spent_raw: bytes = b""
+
+
+HandOn = Callable[[Sequence[ScriptJob], int], None]
+"""Takes script jobs, and the flags under which they must pass."""
+
+PART = 256
+"""Transactions whose script jobs are handed on at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +129,14 @@ def connect_block(
     coins: Mapping[OutPoint, Coin],
     *,
     bip30_existing: Collection[OutPoint] = (),
+    hand_on: HandOn | None = None,
 ) -> ConnectResult:
     """Return what the block at `position` changes and which scripts must pass. Raises BlockInvalid.
 
     The block has passed `check_block` and `contextual_check_block`, which are not repeated here. `coins` holds the
     coins before the block for `prevouts_to_fetch(block)`, without those that don't exist; `bip30_existing` those of
-    `bip30_outpoints(block, position, params)` that exist.
+    `bip30_outpoints(block, position, params)` that exist. `hand_on` is given the script jobs in parts, so that they can
+    be run while the rest is looked at; for a block that fails further on that was in vain.
     The order is the reference's with its script checks on other threads: a failed script is reported only where no
     rule of this function is broken, thus also behind bad-cb-amount.
     """
@@ -153,6 +163,7 @@ def connect_block(
     fees = 0
     input_count = 0
     sigop_cost = 0
+    handed_on = 0
 
     for tx_index, tx in enumerate(block.txs):
         inputs = tx.inputs
@@ -181,6 +192,9 @@ def connect_block(
             jobs.append(ScriptJob(tx, spent, tx_index, raw))
             spent_lists.append(spent)
             spent_raw.append(raw)
+            if hand_on is not None and len(jobs) - handed_on == PART:
+                hand_on(jobs[handed_on:], flags)
+                handed_on += PART
         # 5. bad-blk-sigops
         sigop_cost += legacy[tx_index] * WITNESS_SCALE_FACTOR
         if sigop_cost > MAX_BLOCK_SIGOPS_COST:
@@ -192,5 +206,7 @@ def connect_block(
     claimed = sum([txout.value for txout in block.txs[0].outputs])
     if claimed > limit:
         raise BlockInvalid("bad-cb-amount", f"coinbase pays too much (actual={claimed} vs limit={limit})")
+    if hand_on is not None and handed_on < len(jobs):
+        hand_on(jobs[handed_on:], flags)
     delta = BlockDelta(block, height, prev.hash, created, spent_lists, fees, spent_raw)
     return ConnectResult(delta, flags, jobs, sigop_cost, input_count)

@@ -60,10 +60,13 @@ class BlockUpdates:
     def release(self) -> None:
         """What the blocks did is committed: let others see the pool again."""
         if self._holding:
-            # The graph follows what it was told when it is asked, or now, when no commit waits for it.
-            self._pool.graph.do_work()
             self._holding = False
             self._pool.lock.release()
+
+    def catch_up(self) -> None:
+        """Have the graph follow what it was told, which it would else do when it is asked next."""
+        with self._pool.lock:
+            self._pool.graph.do_work()
 
     # --- one block --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,9 @@ import contextlib
 import logging
 import random
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from clarion.node.net.activity import check_activity
@@ -89,6 +91,8 @@ class NetService:
             self.handshake.has_wanted_services,
         )
         self.extra_peers = ExtraPeers(context, self.peers, self.outbound, self.sync, lambda: self.connections.active)
+        self._behind_commit: deque[Callable[[], None]] = deque()
+        """What relay must hear once the blocks that it is about are committed. The chain thread's."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="net", daemon=True)
         self._stopping: asyncio.Event | None = None
@@ -196,6 +200,8 @@ class NetService:
 
     def _listen_to_chain(self) -> None:
         manager = self.context.chain.manager
+        # First: what a block means to relay is known before its tip is.
+        manager.tip_watch.subscribe(self._tell_relay)
         manager.tip_watch.subscribe(lambda: self.soon(self.sync.tip_moved))
         manager.state.on_refused = lambda block_hash, invalid: self.soon(
             self.sync.download.block_failed, block_hash, invalid
@@ -203,7 +209,7 @@ class NetService:
         manager.tip_watch.subscribe(lambda: self.soon(self._tip_changed))
         updates = self.context.mempool.updates
         updates.on_connected = self._block_connected
-        updates.on_disconnected = lambda: self.soon(self.relay.block_disconnected)
+        updates.on_disconnected = lambda: self._behind_commit.append(self.relay.block_disconnected)
 
     def _tip_changed(self) -> None:
         if not self.context.chain.manager.initial_download:
@@ -212,7 +218,12 @@ class NetService:
     def _block_connected(self, block: Block) -> None:
         """Hear of a new block on the chain thread. What matters to relay does not while we catch up."""
         if not self.context.chain.manager.initial_download:
-            self.soon(self.relay.block_connected, block)
+            self._behind_commit.append(partial(self.relay.block_connected, block))
+
+    def _tell_relay(self) -> None:
+        """Hear on the chain thread that blocks are committed. Relay hears of them now, and not while others wait for it."""
+        while self._behind_commit:
+            self.soon(self._behind_commit.popleft())
 
     async def add_connection(self, name: str, kind: ConnectionType, use_v2: bool) -> bool:
         """Open a connection as if we had chosen the peer; False if there is no slot for one of this kind."""

@@ -24,6 +24,13 @@ class BlockPosition(NamedTuple):
         return self.offset + self.length
 
 
+class StoredBlock(NamedTuple):
+    """A block in the block files, known to the index or not yet."""
+
+    block_hash: BlockHash
+    position: BlockPosition
+
+
 class BlockRow(NamedTuple):
     """One block or header of the index.
 

@@ -35,6 +35,8 @@ def connected_heights(node: Node, url: str) -> list[int]:
 def test_blocks_are_mined_through_an_outage(server: OwnPostgres, tmp_path: Path, mode: str) -> None:
     with Node(tmp_path, "-par=1", f"-database={server.url}", topics=["hashblock"]) as node:
         node.rpc("generatetodescriptor", 5, ANYONE)
+        # Else the last of these could still be told to the subscriber.
+        node.rpc("syncwithvalidationinterfacequeue")
         with node.subscriber("hashblock") as subscriber:
             server.stop(mode)
             threading.Timer(1.0, server.start).start()

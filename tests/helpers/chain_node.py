@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from clarion.node.chain.block_scripts import ScriptChecker
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.manager import ChainManager
 from clarion.node.chain.outcome import BlockOutcome
-from clarion.node.chain.state import ChainOptions, ScriptChecker
+from clarion.node.chain.state import ChainOptions
 from clarion.node.chain.stores import ChainStores
 from clarion.node.events.row import EventKind, EventRow
 from clarion.node.params.chain_params import select_params

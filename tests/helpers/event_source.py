@@ -12,6 +12,7 @@ from clarion.node.events.row import EventKind, EventRow, tip_body
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.ids import BlockHash, Txid, make_outpoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
+from clarion.node.storage.rows import BlockPosition
 from clarion.notifiers.notifier import LoggedEvent
 
 _SUBSCRIPTION_S = 0.1
@@ -60,6 +61,14 @@ class ListSource:
         try:
             return self.blocks[block_hash]
         except KeyError:
+            raise BlockFileError("no such block") from None
+
+    def stored_bytes(self, position: BlockPosition) -> bytes:
+        """Return the bytes of the block of this number among those that were connected, or raise."""
+        self.block_reads += 1
+        try:
+            return list(self.blocks.values())[position.offset]
+        except IndexError:
             raise BlockFileError("no such block") from None
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clarion.node.chain import coin_flusher
 from clarion.node.chain.coins_cache import ENTRY_BYTES
 from clarion.node.chain.service import ChainService
 from clarion.node.errors import StorageError
@@ -43,6 +44,12 @@ class Scene:
         self.journal = self.node.manager.journal
         self.base = make_chain(genesis(), 4)
 
+    def submit(self, *blocks: Built) -> None:
+        """Submit the first, begin to flush its coins, and submit the others meanwhile."""
+        self.node.submit(blocks[0])
+        self.journal.flusher.begin()
+        self.node.submit(*blocks[1:])
+
     def stored(self) -> dict[OutPoint, Coin]:
         return dict(self.node.database.coins.iterate())
 
@@ -64,7 +71,7 @@ def coinbase_coins(*blocks: Built) -> set[OutPoint]:
 
 
 def test_the_chain_goes_on_while_coins_are_written(scene: Scene) -> None:
-    scene.node.submit(*scene.base)
+    scene.submit(*scene.base)
     assert scene.store.begun == [scene.base[0].hash]
     assert scene.node.tip == scene.base[-1].hash
     coins = scene.node.manager.state.coins
@@ -79,6 +86,7 @@ def test_the_chain_goes_on_while_coins_are_written(scene: Scene) -> None:
 
 def test_a_block_leaves_while_its_coins_are_written(scene: Scene) -> None:
     scene.node.submit(*scene.base)
+    scene.journal.flusher.begin()
     branch = make_chain(scene.base[0], 4, extra_nonce=5)
     scene.node.submit(*branch)
     assert scene.node.tip == branch[-1].hash
@@ -96,6 +104,7 @@ def test_a_crash_after_a_flush_of_coins_that_the_chain_has_left(scene: Scene) ->
     scene.store.go.clear()
     branch = make_chain(scene.base[0], 4, extra_nonce=5)
     scene.node.submit(*branch)
+    scene.journal.flusher.begin()
     assert scene.node.database.coins.tip() == scene.base[-1].hash
     scene.store.go.set()
     scene.journal.flusher.wait()
@@ -105,7 +114,7 @@ def test_a_crash_after_a_flush_of_coins_that_the_chain_has_left(scene: Scene) ->
 
 
 def test_a_full_cache_waits_for_the_flush_under_way(scene: Scene) -> None:
-    scene.node.submit(scene.base[0])
+    scene.submit(scene.base[0])
     scene.limit(3)
     flusher = scene.journal.flusher
     scene.node.submit(*scene.base[1:3])
@@ -136,12 +145,23 @@ def test_in_initial_download_half_a_cache_of_coins_is_flushed(tmp_path: Path) ->
     assert height[node.database.coins.tip() or b""] == 4
 
 
-def test_a_failed_flush_is_told_at_the_next_commit(scene: Scene) -> None:
+def test_a_flush_waits_for_a_quiet_moment_but_not_for_long(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.node.submit(*scene.base[:2])
+    assert scene.store.begun == []
+    assert scene.journal.flusher.patience_s == coin_flusher.QUIET_S
+    monkeypatch.setattr(coin_flusher, "LATE_S", 0.0)
+    assert scene.journal.flusher.patience_s == 0
+    scene.node.submit(scene.base[2])
+    assert scene.store.begun == [scene.base[2].hash]
+
+
+def test_a_failed_flush_is_told_at_the_next_late_commit(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.store.error = StorageError("coins: disk full")
     scene.store.go.set()
-    scene.node.submit(scene.base[0])
+    scene.submit(scene.base[0])
     with pytest.raises(StorageError, match="disk full"):
         scene.journal.flush()
+    monkeypatch.setattr(coin_flusher, "LATE_S", 0.0)
     with pytest.raises(StorageError, match="disk full"):
         scene.node.submit(scene.base[1])
 

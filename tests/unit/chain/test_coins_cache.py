@@ -39,9 +39,9 @@ class _Store:
             self.coins.pop(outpoint, None)
 
 
-def _cache() -> tuple[CoinsCache, _Store]:
+def _cache(kept: int = KEPT) -> tuple[CoinsCache, _Store]:
     store = _Store()
-    return CoinsCache(cast(CoinStore, store), KEPT * ENTRY_BYTES), store
+    return CoinsCache(cast(CoinStore, store), kept * ENTRY_BYTES), store
 
 
 def _delta(height: int, spends: Mapping[OutPoint, Coin], outputs: int = 3) -> BlockDelta:
@@ -65,10 +65,11 @@ def _apply(coins: dict[OutPoint, Coin], delta: BlockDelta) -> dict[OutPoint, Coi
     return {outpoint: coin for outpoint, coin in {**coins, **delta.created}.items() if outpoint not in gone}
 
 
+@pytest.mark.parametrize("kept", [0, KEPT, 60])
 @pytest.mark.parametrize("seed", range(30))
-def test_random_walks_agree_with_a_plain_set(seed: int) -> None:
+def test_random_walks_agree_with_a_plain_set(seed: int, kept: int) -> None:
     source = random.Random(seed)
-    cache, store = _cache()
+    cache, store = _cache(kept)
     states: list[dict[OutPoint, Coin]] = [{}]
     deltas: list[BlockDelta] = []
     known: set[OutPoint] = set()
@@ -143,11 +144,36 @@ def test_an_overwritten_coin_is_deleted_when_it_is_spent() -> None:
     assert not store.coins.keys() & first.created.keys()
 
 
+def test_what_the_last_flushes_wrote_is_at_hand_until_it_is_spent() -> None:
+    cache, store = _cache(2 * 3)
+    blocks = [_delta(height, {}) for height in range(1, 6)]
+    for block in blocks:
+        cache.connect(block)
+        cache.flush(_HASH)
+    # One coin a block, room for three in each of two turns: the fourth began a new one.
+    assert cache.fetch([*blocks[0].created, *blocks[4].created]) == {**blocks[0].created, **blocks[4].created}
+    assert store.asked == 0
+    spending = _delta(6, {**blocks[0].created, **blocks[4].created})
+    cache.connect(spending)
+    cache.flush(_HASH)
+    assert cache.fetch([*blocks[0].created, *blocks[4].created]) == {}
+    assert store.asked == 2
+
+
+def test_a_large_flush_leaves_no_copies() -> None:
+    cache, store = _cache(2 * 3)
+    small, large = _delta(1, {}), _delta(2, {make_outpoint(bytes(32), 1): Coin(1, b"", 2)}, outputs=9)
+    for block in (small, large):
+        cache.connect(block)
+        cache.flush(_HASH)
+    cache.fetch(list(small.created))
+    assert store.asked == 1
+
+
 def test_a_coin_that_is_kept_is_not_asked_for_again() -> None:
     cache, store = _cache()
     first = _delta(1, {})
-    cache.connect(first)
-    cache.flush(_HASH)
+    store.coins.update(first.created)
     cache.keep(first.created)
     assert cache.fetch(list(first.created)) == first.created
     assert store.asked == 0

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from clarion.node.consensus.connect import ConnectResult, connect_block, prevouts_to_fetch, script_failure
+from clarion.node.consensus.connect import (
+    PART,
+    ConnectResult,
+    ScriptJob,
+    connect_block,
+    prevouts_to_fetch,
+    script_failure,
+)
 from clarion.node.errors import BlockInvalid
 from clarion.node.params.chain_params import ChainParams, select_params
 from clarion.node.primitives.block import Block
@@ -70,6 +77,18 @@ def test_script_jobs_cover_all_but_the_coinbase() -> None:
         (first, [coin()], 1),
         (second, [coin()], 2),
     ]
+
+
+def test_script_jobs_are_handed_on_in_parts_while_the_block_is_connected() -> None:
+    coins = {make_outpoint(bytes(32), index): coin() for index in range(2 * PART + 1)}
+    txs = [spend(outpoint) for outpoint in coins]
+    parts: list[list[ScriptJob]] = []
+    built = assemble(genesis(), [make_coinbase(HEIGHT), *txs])
+    assert built.block is not None
+    position = Position(chain(HEIGHT), block_hash=built.hash)
+    result = connect_block(built.block, position, REGTEST, coins, hand_on=lambda jobs, flags: parts.append(list(jobs)))
+    assert [len(part) for part in parts] == [PART, PART, 1]
+    assert [job for part in parts for job in part] == result.script_jobs
 
 
 def test_given_coins_are_left_alone() -> None:

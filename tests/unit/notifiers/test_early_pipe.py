@@ -9,6 +9,7 @@ import pytest
 
 from clarion.node.events.row import EventKind, EventRow
 from clarion.node.primitives.ids import BlockHash
+from clarion.node.storage.rows import BlockPosition, StoredBlock
 from clarion.notifiers.early_pipe import EarlyReceiver, EarlySender
 
 
@@ -24,12 +25,16 @@ class Pipe:
         self.far, near = multiprocessing.Pipe(duplex=False)
         self.sender, self.receiver = EarlySender(near), EarlyReceiver(self.far)
 
+    def receive(self) -> list[EventRow | StoredBlock]:
+        """Return everything that is there."""
+        found = []
+        while self.far.poll():
+            found += self.receiver.receive()
+        return found
+
     def drain(self) -> list[EventRow]:
         """Return every row that is there."""
-        rows = []
-        while self.far.poll():
-            rows += self.receiver.receive()
-        return rows
+        return [message for message in self.receive() if isinstance(message, EventRow)]
 
 
 @pytest.fixture
@@ -44,6 +49,14 @@ def test_rows_arrive_as_they_were_sent(pipe: Pipe) -> None:
     rows = [_row(1), EventRow(EventKind.TX_REMOVED, BlockHash(bytes(32)), 0, 1, b"\x00\x01", 2, None, "expiry")]
     assert pipe.sender.send(rows) == 2
     assert pipe.drain() == rows
+
+
+def test_blocks_come_between_the_rows(pipe: Pipe) -> None:
+    block = StoredBlock(BlockHash(b"\x05" * 32), BlockPosition(3, 1 << 40, 1_000_000))
+    assert pipe.sender.send([_row(1)]) == 1
+    assert pipe.sender.send_block(block)
+    assert pipe.sender.send([_row(2)]) == 1
+    assert pipe.receive() == [_row(1), block, _row(2)]
 
 
 def test_a_full_pipe_takes_no_more_until_it_is_read(pipe: Pipe) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from clarion.node.errors import BlockFileError
+from clarion.node.storage.rows import BlockPosition, StoredBlock
 from clarion.notifiers import feed as feed_module
 from clarion.notifiers.feed import Feed
 from helpers.event_source import ListSource, make_block
@@ -50,3 +51,24 @@ def test_damaged_or_wrong_block_is_an_error(raw: bytes) -> None:
     source.blocks[make_block(1).hash] = raw
     with pytest.raises(BlockFileError, match="damaged"):
         Feed(source).read(0, 1)[0].block()
+
+
+def test_a_block_is_at_hand_before_its_row() -> None:
+    source = _source(2)
+    feed = Feed(source)
+    second = make_block(1)
+    for _ in range(2):
+        feed.prepare(StoredBlock(second.hash, BlockPosition(0, 1, len(second.raw))))
+    source.blocks.clear()
+    assert feed.read(2, 1)[0].block().raw == second.raw
+    assert source.block_reads == 1
+
+
+@pytest.mark.parametrize("offset", [0, 7], ids=["another block", "nothing"])
+def test_what_is_not_where_it_was_announced_is_read_when_it_is_told(offset: int) -> None:
+    source = _source(2)
+    feed = Feed(source)
+    second = make_block(1)
+    feed.prepare(StoredBlock(second.hash, BlockPosition(0, offset, len(second.raw))))
+    assert feed.read(2, 1)[0].block().raw == second.raw
+    assert source.block_reads == 2

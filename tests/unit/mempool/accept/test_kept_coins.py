@@ -9,6 +9,13 @@ from clarion.node.primitives.ids import OutPoint
 from helpers.accepting import Accepting, out
 
 
+def leave_to_storage(world: Accepting) -> None:
+    """Flush all coins and let the cache forget what it wrote, as it does after some dozens of blocks."""
+    world.node.manager.journal.flush()
+    coins = world.node.manager.state.coins
+    coins._recent, coins._older = {}, {}
+
+
 @pytest.fixture
 def asked(world: Accepting, monkeypatch: pytest.MonkeyPatch) -> list[OutPoint]:
     """Return the outpoints that storage is asked for, as the list grows."""
@@ -37,6 +44,7 @@ def test_coins_go_with_their_transaction(world: Accepting, asked: list[OutPoint]
     first, second = world.coin(0), world.coin(1)
     world.put(world.spend(first, second, fee=1_000))
     world.put(world.spend(first, fee=50_000))
+    leave_to_storage(world)
     del asked[:]
     world.node.manager.state.coins.fetch([first, second])
     assert asked == [second]
