@@ -16,6 +16,10 @@ DEFAULT_TYPE = b"text/html; charset=ISO-8859-1"
 """Content-Type of answers for which the reference sets none."""
 
 
+CHALLENGE: Headers = [(b"www-authenticate", b'Basic realm="jsonrpc"')]
+"""What goes with status 401: how to say who one is."""
+
+
 async def read_body(receive: Receive, limit: int) -> bytes | None:
     """Return the request's body, None if it is longer than `limit` bytes or the client left."""
     chunks = []
@@ -31,6 +35,17 @@ async def read_body(receive: Receive, limit: int) -> bytes | None:
         chunks.append(chunk)
         if not message.get("more_body", False):
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+async def read_get_or_post(scope: Scope, receive: Receive, send: Send, limit: int) -> bytes | None:
+    """Return a request's body, None once another method or a body of more than `limit` bytes has been refused."""
+    if scope["method"] not in ("GET", "POST"):
+        await send_answer(send, 405)
+        return None
+    body = await read_body(receive, limit)
+    if body is None:
+        await send_answer(send, 413)
+    return body
 
 
 async def wait_for_leave(receive: Receive) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
-from clarion.api.asgi import Receive, Scope, Send, read_body, send_answer
+from clarion.api.asgi import Receive, Scope, Send, read_get_or_post, send_answer
 from clarion.api.rpc.context import NodeLink
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.settings import ApiSettings
-from clarion.api.streams.access import Access, AccessCheck
+from clarion.api.streams.access import AccessCheck
 from clarion.node.errors import RpcError
 
 LANES_PATH = "/v1/lanes"
@@ -28,7 +28,6 @@ ACTIONS = {
 }
 """By action: the RPC method, and the fields that it needs beside `lane`."""
 
-_CHALLENGE = [(b"www-authenticate", b'Basic realm="jsonrpc"')]
 _JSON = b"application/json"
 
 
@@ -40,16 +39,10 @@ class LanesEndpoint:
         self._node = node
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        access = await self._access.check(scope)
-        if access is not Access.GRANTED:
-            await send_answer(send, access.value, extra=_CHALLENGE if access is Access.UNKNOWN else None)
+        if not await self._access.admit(scope, send):
             return
-        if scope["method"] not in ("GET", "POST"):
-            await send_answer(send, 405)
-            return
-        body = await read_body(receive, MAX_REQUEST_BYTES)
+        body = await read_get_or_post(scope, receive, send, MAX_REQUEST_BYTES)
         if body is None:
-            await send_answer(send, 413)
             return
         try:
             method, params = ("listlanes", []) if scope["method"] == "GET" else _call(body)

@@ -17,7 +17,7 @@ from clarion.api.executor import Executor
 from clarion.api.rpc import registry
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType, json_type
-from clarion.api.streams.access import Access, AccessCheck
+from clarion.api.streams.access import AccessCheck
 from clarion.node.config import Config
 from clarion.node.errors import PluginError, RpcError
 from clarion.plugins.http import Answer, HttpError, Request, Route
@@ -26,7 +26,6 @@ from clarion.plugins.rpc import ArgKind, RpcMethod
 
 _log = logging.getLogger("clarion.http")
 
-_CHALLENGE = [(b"www-authenticate", b'Basic realm="jsonrpc"')]
 _JSON = b"application/json"
 _TAKEN_PATHS = ("/", "/rest", "/wallet", "/v1/events", "/v1/lanes", "/docs", "/openapi.json", "/metrics", "/ui")
 _SECRETS = ("rpcpassword", "rpcuser", "rpcauth")
@@ -152,9 +151,7 @@ class PluginRoute:
         self._limit = settings.max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        access = Access.GRANTED if self._route.is_public else await self._access.check(scope)
-        if access is not Access.GRANTED:
-            await send_answer(send, access.value, extra=_CHALLENGE if access is Access.UNKNOWN else None)
+        if not self._route.is_public and not await self._access.admit(scope, send):
             return
         try:
             await self._executor.check_ready()

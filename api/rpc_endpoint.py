@@ -8,7 +8,7 @@ import logging
 from functools import partial
 
 from clarion.api import jsonrpc
-from clarion.api.asgi import Receive, Scope, Send, header, read_body, send_answer, wait_for_leave
+from clarion.api.asgi import CHALLENGE, Receive, Scope, Send, header, read_body, send_answer, wait_for_leave
 from clarion.api.auth import Authenticator
 from clarion.api.executor import Executor
 from clarion.api.settings import ApiSettings
@@ -17,8 +17,6 @@ _log = logging.getLogger("clarion.rpc")
 
 WRONG_PASSWORD_DELAY_S = 0.25
 """A wrong password is answered this late, to deter guessing."""
-
-_CHALLENGE = [(b"www-authenticate", b'Basic realm="jsonrpc"')]
 
 
 class RpcEndpoint:
@@ -35,14 +33,14 @@ class RpcEndpoint:
             return
         authorization = header(scope, b"authorization")
         if authorization is None:
-            await send_answer(send, 401, extra=_CHALLENGE)
+            await send_answer(send, 401, extra=CHALLENGE)
             return
         user = self._authenticator.user_of(authorization)
         if user is None:
             client = scope.get("client") or ("?", 0)
             _log.warning("ThreadRPCServer incorrect password attempt from %s:%s", client[0], client[1])
             await asyncio.sleep(WRONG_PASSWORD_DELAY_S)
-            await send_answer(send, 401, extra=_CHALLENGE)
+            await send_answer(send, 401, extra=CHALLENGE)
             return
         body = await read_body(receive, self._settings.max_body_bytes)
         if body is None:

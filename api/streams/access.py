@@ -1,13 +1,13 @@
 """Who may use Clarion's own paths: whoever may use RPC, unless a whitelist leaves out the path's word.
 
-Owns: the check. Never: HTTP's answers.
+Owns: the check, and its refusal. Never: other answers.
 """
 
 import asyncio
 import logging
 from enum import Enum
 
-from clarion.api.asgi import Scope, header
+from clarion.api.asgi import CHALLENGE, Scope, Send, header, send_answer
 from clarion.api.auth import Authenticator
 from clarion.api.rpc_endpoint import WRONG_PASSWORD_DELAY_S
 from clarion.api.settings import ApiSettings
@@ -46,3 +46,10 @@ class AccessCheck:
             return Access.UNKNOWN
         methods = self._whitelist.methods_of(user)
         return Access.GRANTED if methods is None or self._word in methods else Access.FORBIDDEN
+
+    async def admit(self, scope: Scope, send: Send) -> bool:
+        """Whether the request may be answered; else it has been refused."""
+        access = await self.check(scope)
+        if access is not Access.GRANTED:
+            await send_answer(send, access.value, extra=CHALLENGE if access is Access.UNKNOWN else None)
+        return access is Access.GRANTED

@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from clarion.api.asgi import Headers, Receive, Scope, Send, header, read_body, send_answer, wait_for_leave
+from clarion.api.asgi import Headers, Receive, Scope, Send, header, read_get_or_post, send_answer, wait_for_leave
 from clarion.api.settings import ApiSettings
-from clarion.api.streams.access import Access, AccessCheck
+from clarion.api.streams.access import AccessCheck
 from clarion.api.streams.hub import StreamHub
 from clarion.api.streams.subscription import Message, Subscription
 from clarion.node.errors import RpcError, StorageError, StreamError
@@ -40,7 +40,6 @@ _STATUS = {
 """HTTP status of each code; everything else is 503."""
 
 _SSE_HEADERS: Headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
-_CHALLENGE = [(b"www-authenticate", b'Basic realm="jsonrpc"')]
 _JSON = b"application/json"
 
 
@@ -56,16 +55,10 @@ class EventsEndpoint:
         self._hub = hub
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        access = await self._access.check(scope)
-        if access is not Access.GRANTED:
-            await send_answer(send, access.value, extra=_CHALLENGE if access is Access.UNKNOWN else None)
+        if not await self._access.admit(scope, send):
             return
-        if scope["method"] not in ("GET", "POST"):
-            await send_answer(send, 405)
-            return
-        body = await read_body(receive, MAX_REQUEST_BYTES)
+        body = await read_get_or_post(scope, receive, send, MAX_REQUEST_BYTES)
         if body is None:
-            await send_answer(send, 413)
             return
         try:
             fields = _fields(scope, body)
