@@ -126,4 +126,5 @@ def _make(url: NotifyUrl) -> Amqp:
     return Amqp(url.endpoint(), url.text("exchange", DEFAULT_EXCHANGE), url.text("queue", DEFAULT_QUEUE), url.timeout_s)
 
 
-KIND = TransportKind(("amqp", "amqps"), _make, frozenset(("exchange", "queue")))
+# A queue that is full may refuse one message and take the next (`reject-publish`), which would then pass it.
+KIND = TransportKind(("amqp", "amqps"), _make, frozenset(("exchange", "queue")), batch=1)
