@@ -41,7 +41,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 test: $(READY)
-	$(if $(DATABASE),CLARION_TEST_DATABASE='$(DATABASE)' )$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(if $(DATABASE),CLARION_TEST_DATABASE='$(DATABASE)' )$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
