@@ -18,6 +18,7 @@ from helpers.raw_client import RawClient
 
 CASES = int(os.environ.get("CLARION_FUZZ_CASES", "150"))
 SEED = int(os.environ.get("CLARION_FUZZ_SEED", "1"))
+JSON_RPC_PATHS = ("/", "/wallet/{name}")
 WORKERS = 2
 BLOCKS = 3
 INDEXES = ("-txindex=1", "-blockfilterindex=1", "-coinstatsindex=1", "-txospenderindex=1")
@@ -121,7 +122,7 @@ def send_cases(operation: Any, cases: int, auth: tuple[str, str]) -> None:
     def send(case: Any) -> None:
         answer = case.call(auth=auth)
         case.validate_response(answer, checks=wanted)
-        if operation.method.upper() == "POST":
+        if operation.path in JSON_RPC_PATHS:
             check_json_rpc(answer.status_code, answer.content)
         else:
             assert answer.status_code < 500, answer.content
