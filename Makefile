@@ -33,7 +33,7 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --editable '.[dev,transports]'
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --editable '.[oracle]' \
 		|| echo "No build of py-bitcoinkernel for this platform: the tests that compare with it will skip."
-	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: --editable '.[electrumx]' \
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary plyvel --editable '.[electrumx]' \
 		|| echo "No build of plyvel for this platform: the test with ElectrumX will skip."
 	@if command -v npm >/dev/null; then \
 		npm install --silent --no-audit --no-fund --prefix $(VENV)/npm bitcoin-core@5 >/dev/null 2>&1 \
