@@ -40,8 +40,9 @@ $(READY): pyproject.toml
 			|| echo "npm could not install bitcoin-core: the test with it will skip."; fi
 	@touch $@
 
+# A file is tested whole by one worker: tests of a file may share a node that goes on from one to the next.
 test: $(READY)
-	$(if $(DATABASE),CLARION_TEST_DATABASE='$(DATABASE)' )$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	$(if $(DATABASE),CLARION_TEST_DATABASE='$(DATABASE)' )$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
