@@ -246,12 +246,14 @@ class Journal:
             seq = self._commit_chain(end)
         else:
             seq = self._write(ChainCommit(events=self._events), end)
+        if end.chain_rows:
+            # Whoever hears of the commit may flush the coins that belong to it.
+            self.flusher.tip_moved()
         if end.events:
-            # First: those who wait for events run in another process.
+            # Before the tip is told here: those who wait for events run in another process.
             self.on_commit(seq)
             self.log_watch.tip_moved()
         if end.chain_rows:
-            self.flusher.tip_moved()
             self.tip_watch.tip_moved()
         if end.chain_rows and before is None:
             self._flush_behind()

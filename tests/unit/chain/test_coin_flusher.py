@@ -145,6 +145,15 @@ def test_in_initial_download_half_a_cache_of_coins_is_flushed(tmp_path: Path) ->
     assert height[node.database.coins.tip() or b""] == 4
 
 
+def test_whoever_hears_of_a_commit_may_flush_its_coins(scene: Scene) -> None:
+    scene.store.go.set()
+    scene.journal.on_commit = lambda seq: scene.journal.flush()
+    for built in scene.base:
+        scene.journal.flush()
+        scene.node.submit(built)
+        assert scene.node.database.coins.tip() == built.hash
+
+
 def test_a_flush_waits_for_a_quiet_moment_but_not_for_long(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.node.submit(*scene.base[:2])
     assert scene.store.begun == []
