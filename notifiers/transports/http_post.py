@@ -87,7 +87,8 @@ class HttpPoster:
         is_own, was_kept = url == self._url, self._kept is not None
         connection = self._kept if is_own and self._kept is not None else self._connect(url)
         self._kept = None if is_own else self._kept
-        watchdog = threading.Timer(self._timeout_s, _cut, (connection,))
+        late = threading.Event()
+        watchdog = threading.Timer(self._timeout_s, _cut, (connection, late))
         watchdog.daemon = True
         watchdog.start()
         try:
@@ -102,9 +103,9 @@ class HttpPoster:
             reusable = is_own and answer.isclosed() and connection.sock is not None
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            if is_own and was_kept and not isinstance(error, TimeoutError) and watchdog.is_alive():
+            if is_own and was_kept and not isinstance(error, TimeoutError) and not late.is_set():
                 return self._post(url, body, headers)  # the receiver had closed a connection that was idle
-            raise DeliveryError(f"{url.hostname}: {_words(error, self._timeout_s, watchdog)}") from None
+            raise DeliveryError(f"{url.hostname}: {_words(error, self._timeout_s, late)}") from None
         finally:
             watchdog.cancel()
         if reusable:
@@ -135,13 +136,14 @@ class HttpPoster:
         raise DeliveryError(f"{url.hostname}: it has no address")
 
 
-def _cut(connection: _Checked) -> None:
+def _cut(connection: _Checked, late: threading.Event) -> None:
     """End a connection whose other side keeps it busy without coming to an end."""
+    late.set()  # before the cut, which the thread that waits hears of at once
     with suppress(OSError, AttributeError):
         connection.sock.shutdown(2)
 
 
-def _words(error: Exception, timeout_s: float, watchdog: threading.Timer) -> str:
-    if isinstance(error, TimeoutError) or not watchdog.is_alive():
+def _words(error: Exception, timeout_s: float, late: threading.Event) -> str:
+    if isinstance(error, TimeoutError) or late.is_set():
         return f"no answer within {timeout_s:g} s"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -97,16 +97,21 @@ def read_redis(address: str, name: str, book: Book, replay: str) -> None:
 
 
 def read_nats(address: str, name: str, book: Book, replay: str) -> None:
-    """A durable consumer that says what it has handled."""
+    """A durable consumer that says what it has handled, and gets the next one only then.
+
+    Were more on their way, those that a killed reader left unsaid would come again behind later ones.
+    """
     import nats
+
+    one_by_one = nats.js.api.ConsumerConfig(max_ack_pending=1, ack_wait=2)
 
     async def follow() -> None:
         client = await nats.connect(address, allow_reconnect=False, error_cb=_silent)
         try:
-            reader = await client.jetstream().pull_subscribe(f"{name}.>", durable="reader", stream=name)
+            reader = await client.jetstream().pull_subscribe(f"{name}.>", "reader", name, config=one_by_one)
             while client.is_connected:
                 with contextlib.suppress(nats.errors.TimeoutError):
-                    for each in await reader.fetch(100, timeout=1):
+                    for each in await reader.fetch(1, timeout=1):
                         about = each.headers or {}
                         book.take(about["Nats-Msg-Id"], about["Clarion-Cursor"])
                         await each.ack()
