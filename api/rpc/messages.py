@@ -10,8 +10,9 @@ from clarion.api.rpc.registry import READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import RpcError
 from clarion.node.primitives.address import decode_secret
+from clarion.node.primitives.base64_text import decode_base64
 from clarion.node.primitives.templates import ScriptType, solve
-from clarion.node.script.signing.message import decode_signature, is_signed_by, sign_message
+from clarion.node.script.signing.message import is_signed_by, sign_message
 
 _MESSAGE = Arg("message", ArgType.STR, "The message", required=True)
 
@@ -59,7 +60,7 @@ def verifymessage(ctx: ReaderContext, address: str, signature: str, message: str
     kind, data, _ = solve(script)
     if kind is not ScriptType.PUBKEYHASH:
         raise RpcError(RpcCode.TYPE_ERROR, "Address does not refer to key")
-    decoded = decode_signature(signature)
+    decoded = decode_base64(signature)
     if decoded is None:
         raise RpcError(RpcCode.TYPE_ERROR, "Malformed base64 encoding")
     return is_signed_by(decoded, _bytes_of(message), data[0])

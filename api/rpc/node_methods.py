@@ -58,6 +58,8 @@ METHOD_MODULES = (
     "node_state",
     "orphans",
     "priority",
+    "psbt_making",
+    "psbt_decoding",
     "peers",
     "raw_signing",
     "raw_transaction",

@@ -4,7 +4,6 @@ Owns: what is hashed, and the form of the signature. Never: addresses.
 """
 
 import base64
-import binascii
 
 from clarion.node.primitives.address import SecretKey
 from clarion.node.primitives.codec import var_bytes
@@ -23,16 +22,6 @@ def sign_message(key: SecretKey, message: bytes) -> str:
     """Return the signature in base64."""
     signature = sign_recoverable(key.secret, message_hash(message), compressed=key.compressed)
     return base64.b64encode(signature).decode()
-
-
-def decode_signature(text: str) -> bytes | None:
-    """Return the bytes of a base64 text in its one proper form, None for any other text."""
-    try:
-        data = base64.b64decode(text, validate=True)
-    except (ValueError, binascii.Error):
-        return None
-    # Bits behind the last byte must be zero, which Python's decoder does not check.
-    return data if base64.b64encode(data).decode() == text else None
 
 
 def is_signed_by(signature: bytes, message: bytes, key_hash: bytes) -> bool:
