@@ -141,7 +141,8 @@ class Lane:
         return True
 
     def _pause(self, what: str, error: Exception) -> None:
-        trace = None if isinstance(error, ClarionError) else error
+        # Each try fails in the same place: one traceback is enough.
+        trace = None if isinstance(error, ClarionError) or self._pause_s > _FIRST_PAUSE_S else error
         _log.error("%s: %s: %s", self.notifier.name, what, error, exc_info=trace)
         # Wakes do not shorten it: new rows do not mend a broken disk or a broken plugin.
         self._abandoned.wait(self._pause_s * random.uniform(0.8, 1.2))

@@ -14,7 +14,7 @@ from typing import Any
 import pluggy
 
 from clarion.node.config import Config
-from clarion.node.errors import ClarionError, PluginError
+from clarion.node.errors import ConfigError, PluginError
 from clarion.node.options.option import Option
 from clarion.plugins import hookspecs
 from clarion.plugins.hookspecs import PROJECT
@@ -152,7 +152,7 @@ def _at_start(name: str, hook: str) -> Iterator[None]:
     """Name the plugin in whatever it raises, except for errors that are told as they are."""
     try:
         yield
-    except ClarionError:
+    except (ConfigError, PluginError):
         raise
     except Exception as error:
         raise PluginError(f"plugin {name}: {hook} failed: {type(error).__name__}: {error}") from error

@@ -63,6 +63,7 @@ def test_failed_row_is_tried_again_and_never_skipped(error: Exception, caplog: p
     wait_until(lambda: notifier.told == [1, 2, 3, 4])
     engine.stop(5)
     assert caplog.text.count("recorder: event 2 is not told yet") == 2
+    assert caplog.text.count("Traceback") == isinstance(error, ZeroDivisionError)
 
 
 def test_unreadable_log_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

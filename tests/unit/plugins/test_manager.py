@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from clarion.node.errors import ConfigError, PluginError
+from clarion.node.errors import ConfigError, DecodeError, PluginError
 from clarion.node.options.option import Category, Kind, Option
 from clarion.plugins import hookimpl
 from clarion.plugins.manager import BUNDLED, Plugins, load_plugins
@@ -57,6 +57,14 @@ class Raising:
     def register_options(self) -> list[Option]:
         """Raise."""
         raise ZeroDivisionError("no options today")
+
+
+class Misreading:
+    """Passes on what one of the node's own functions raises, which names no option."""
+
+    @hookimpl
+    def register_options(self) -> list[Option]:
+        raise DecodeError("no address")
 
 
 class Refusing:
@@ -118,6 +126,7 @@ def test_registration_collects_from_all_plugins() -> None:
     [
         (Raising, PluginError, "plugin p: register_options failed: ZeroDivisionError: no options today"),
         (Refusing, ConfigError, "-feealarm needs a number"),
+        (Misreading, PluginError, "plugin p: register_options failed: DecodeError: no address"),
     ],
 )
 def test_failing_registration_stops_the_start(plugin: type, error: type[Exception], words: str) -> None:

@@ -1,0 +1,3 @@
+"""The fixture with running nodes."""
+
+pytest_plugins = ["clarion.plugins.testing"]
