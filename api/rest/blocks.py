@@ -37,10 +37,11 @@ def _block(
     """Answer with a block or a part of it; `verbosity` None has no JSON."""
     block_hash = parse_block_hash(request.param)
     with ctx.reader.snapshot() as snapshot:
-        row = snapshot.block(block_hash)
-        if row is None:
+        found = snapshot.placed_block(block_hash)
+        if found is None:
             raise RestError(404, f"{request.param} not found")
-        place = place_of(snapshot, row) if request.format == "json" else None
+        row = found[0]
+        place = place_of(snapshot, *found) if request.format == "json" else None
     if not row.status & HAVE_DATA:
         raise RestError(404, f"{request.param} not available ({missing_reason(row)})")
     try:

@@ -10,7 +10,7 @@ import orjson
 from clarion.api.render.block import header_json
 from clarion.api.render.numbers import number_json
 from clarion.api.rpc.block_results import BLOCK_RESULTS, HEADER_FIELDS
-from clarion.api.rpc.blocks import block_text, find_row, place_of, read_raw
+from clarion.api.rpc.blocks import block_text, find_placed, read_raw
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.parse import parse_hash, parse_int, parse_verbosity
@@ -107,8 +107,8 @@ def getblockheader(ctx: ReaderContext, blockhash: str, verbose: bool) -> Any:
     """Return a header on any branch. Raises RpcError -5."""
     block_hash = parse_hash(blockhash, "hash")
     with ctx.reader.snapshot() as snapshot:
-        row = find_row(snapshot, block_hash)
-        return header_json(place_of(snapshot, row)) if verbose else row.header.hex()
+        row, place = find_placed(snapshot, block_hash)
+    return header_json(place) if verbose else row.header.hex()
 
 
 @rpc_method(
@@ -136,8 +136,7 @@ def getblock(ctx: ReaderContext, blockhash: str, verbosity: Any) -> Any:
     block_hash = parse_hash(blockhash, "blockhash")
     level = parse_verbosity(verbosity, 1)
     with ctx.reader.snapshot() as snapshot:
-        row = find_row(snapshot, block_hash)
-        place = place_of(snapshot, row)
+        row, place = find_placed(snapshot, block_hash)
     # The answer is put together outside of the snapshot: a block never changes, only its place does.
     if level <= 0:
         return read_raw(ctx, row).hex()

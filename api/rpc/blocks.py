@@ -16,7 +16,7 @@ from clarion.node.errors import BlockFileError, RpcError
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage.block_status import HAVE_DATA, HAVE_UNDO
-from clarion.node.storage.chain_reader import MEDIAN_TIME_SPAN, ChainSnapshot
+from clarion.node.storage.chain_reader import MEDIAN_TIME_SPAN, ChainPlace, ChainSnapshot
 from clarion.node.storage.rows import BlockRow
 
 _T = TypeVar("_T")
@@ -59,18 +59,26 @@ def missing_reason(row: BlockRow) -> str:
     return "pruned data" if row.tx_count else "not fully downloaded"
 
 
-def place_of(snapshot: ChainSnapshot, row: BlockRow) -> HeaderPlace:
+def place_of(snapshot: ChainSnapshot, row: BlockRow, place: ChainPlace) -> HeaderPlace:
     """Return a header with where it stands, as `snapshot` sees it."""
-    confirmations, next_hash = snapshot.place(row)
     return HeaderPlace(
         header=BlockHeader.parse(row.header),
         height=row.height,
-        confirmations=confirmations,
+        confirmations=place.confirmations,
         median_time_past=snapshot.median_time_past(row),
         chainwork=row.chainwork,
         tx_count=row.tx_count,
-        next_hash=next_hash,
+        next_hash=place.next_hash,
     )
+
+
+def find_placed(snapshot: ChainSnapshot, block_hash: bytes) -> tuple[BlockRow, HeaderPlace]:
+    """Return a known block with where it stands. Raises RpcError -5 `Block not found`."""
+    found = snapshot.placed_block(block_hash)
+    if found is None:
+        raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Block not found")
+    row, place = found
+    return row, place_of(snapshot, row, place)
 
 
 def headers_json(snapshot: ChainSnapshot, rows: list[BlockRow]) -> list[dict[str, Any]]:

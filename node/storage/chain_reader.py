@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import Engine
-from sqlalchemy.engine import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from clarion.node.errors import BlockFileError, ConfigError, StorageError
@@ -19,11 +18,12 @@ from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.block_status import HAVE_DATA, HAVE_UNDO
 from clarion.node.storage.chain_store import BLOCK_COLUMNS, decode_block_row
 from clarion.node.storage.coin_store import CoinReader, CoinSnapshot
-from clarion.node.storage.engine import driver_sql, reader_engine, snapshot
+from clarion.node.storage.engine import reader_engine
 from clarion.node.storage.event_log import EventLog
 from clarion.node.storage.faults import first_line
-from clarion.node.storage.location import Location, locate
+from clarion.node.storage.location import locate
 from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, check, read_meta
+from clarion.node.storage.row_snapshot import Row, RowSnapshot, row_snapshot
 from clarion.node.storage.rows import BlockPosition, BlockRow
 from clarion.node.storage.undo_files import GENESIS_SPENT, UndoFiles
 
@@ -36,8 +36,14 @@ _TIP_HEIGHT = "SELECT MAX(height) FROM active_chain"
 _BLOCK = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE hash = ?"
 _BLOCKS_PAGE = f"SELECT {BLOCK_COLUMNS} FROM blocks WHERE (height, hash) > (?, ?) ORDER BY height, hash LIMIT ?"
 _PAGE = 10_000
+_MEDIANS_KEPT = 10_000
 _HASH_AT = "SELECT hash FROM active_chain WHERE height = ?"
 _TWO_HASHES = "SELECT height, hash FROM active_chain WHERE height IN (?, ?)"
+_PLACED = (
+    f"SELECT {_JOINED}, here.hash, successor.hash, ({_TIP_HEIGHT}) FROM blocks "
+    "LEFT JOIN active_chain AS here ON here.height = blocks.height "
+    "LEFT JOIN active_chain AS successor ON successor.height = blocks.height + 1 WHERE blocks.hash = ?"
+)
 _RANGE = f"{_FROM_ACTIVE} WHERE active_chain.height >= ? AND active_chain.height < ? ORDER BY active_chain.height"
 
 
@@ -51,33 +57,40 @@ class ChainPlace(NamedTuple):
 class ChainSnapshot:
     """The block index and the active chain as one read transaction sees them."""
 
-    def __init__(self, connection: Connection, location: Location) -> None:
-        self._execute = connection.exec_driver_sql
-        self._location = location
-
-    def _sql(self, statement: str) -> str:
-        return driver_sql(self._location, statement)
+    def __init__(self, transaction: RowSnapshot, medians: dict[BlockHash, int]) -> None:
+        """`medians` are the median times past that are known by now: a block's never changes."""
+        self._rows = transaction.rows
+        self._medians = medians
 
     def tip(self) -> BlockRow | None:
         """Return the active chain's last block, None before the genesis block is stored."""
-        row = self._execute(_TIP).first()
-        return None if row is None else decode_block_row(row)
+        return _only(self._rows(_TIP))
 
     def height(self) -> int:
         """Return the height of the active chain, -1 before the genesis block is stored."""
-        (height,) = self._execute(_TIP_HEIGHT).one()
+        ((height,),) = self._rows(_TIP_HEIGHT)
         return -1 if height is None else int(height)
 
     def block(self, block_hash: bytes) -> BlockRow | None:
         """Return a block or header by hash, on any branch."""
-        row = self._execute(self._sql(_BLOCK), (block_hash,)).first()
-        return None if row is None else decode_block_row(row)
+        return _only(self._rows(_BLOCK, (block_hash,)))
+
+    def placed_block(self, block_hash: bytes) -> tuple[BlockRow, ChainPlace] | None:
+        """Return a block or header by hash, on any branch, with where it stands."""
+        found = self._rows(_PLACED, (block_hash,))
+        if not found:
+            return None
+        *columns, here, next_hash, height = found[0]
+        row = decode_block_row(columns)
+        if here != row.hash:
+            return row, ChainPlace(-1, None)
+        return row, ChainPlace(height - row.height + 1, None if next_hash is None else BlockHash(next_hash))
 
     def blocks(self) -> Iterator[BlockRow]:
         """Yield every block and header, on any branch, by height."""
         height, last_hash = -1, b""
         while True:
-            page = self._execute(self._sql(_BLOCKS_PAGE), (height, last_hash, _PAGE)).all()
+            page = self._rows(_BLOCKS_PAGE, (height, last_hash, _PAGE))
             yield from map(decode_block_row, page)
             if len(page) < _PAGE:
                 return
@@ -85,8 +98,8 @@ class ChainSnapshot:
 
     def hash_at(self, height: int) -> BlockHash | None:
         """Return the active chain's block hash at a height, None outside of it."""
-        row = self._execute(self._sql(_HASH_AT), (height,)).first()
-        return None if row is None else BlockHash(row[0])
+        found = self._rows(_HASH_AT, (height,))
+        return BlockHash(found[0][0]) if found else None
 
     def block_at(self, height: int) -> BlockRow | None:
         """Return the active chain's block at a height, None outside of it."""
@@ -95,8 +108,7 @@ class ChainSnapshot:
 
     def rows_from(self, height: int, count: int) -> list[BlockRow]:
         """Return up to `count` blocks of the active chain upwards from a height."""
-        rows = self._execute(self._sql(_RANGE), (height, height + count))
-        return [decode_block_row(row) for row in rows]
+        return [decode_block_row(row) for row in self._rows(_RANGE, (height, height + count))]
 
     def is_active(self, row: BlockRow) -> bool:
         """Whether the block is in the active chain."""
@@ -104,8 +116,7 @@ class ChainSnapshot:
 
     def place(self, row: BlockRow) -> ChainPlace:
         """Return the block's confirmations and its successor in the active chain."""
-        rows = self._execute(self._sql(_TWO_HASHES), (row.height, row.height + 1))
-        found: dict[int, BlockHash] = dict(map(tuple, rows))
+        found: dict[int, BlockHash] = dict(self._rows(_TWO_HASHES, (row.height, row.height + 1)))
         if found.get(row.height) != row.hash:
             return ChainPlace(-1, None)
         return ChainPlace(self.height() - row.height + 1, found.get(row.height + 1))
@@ -141,8 +152,14 @@ class ChainSnapshot:
 
     def median_time_past(self, row: BlockRow) -> int:
         """Return the median of the times of the block and its ten ancestors, in Unix seconds."""
-        times = sorted(block.time for block in self.ancestors(row, MEDIAN_TIME_SPAN))
-        return times[len(times) // 2]
+        median = self._medians.get(row.hash)
+        if median is None:
+            times = sorted(block.time for block in self.ancestors(row, MEDIAN_TIME_SPAN))
+            median = times[len(times) // 2]
+            if len(self._medians) >= _MEDIANS_KEPT:
+                self._medians.clear()
+            self._medians[row.hash] = median
+        return median
 
     def stale_part(self, row: BlockRow) -> dict[int, BlockRow]:
         """Return, by height, the blocks of the branch of `row` that are not in the active chain."""
@@ -157,6 +174,10 @@ class ChainSnapshot:
         while not self.is_active(row):
             row = self.ancestors(row, 2)[-1]
         return row
+
+
+def _only(rows: list[Row]) -> BlockRow | None:
+    return decode_block_row(rows[0]) if rows else None
 
 
 def _check_file(path: Path) -> None:
@@ -187,6 +208,7 @@ class ChainReader:
             raise
         self.events = EventLog(self._chain, self._location, chain_meta["log_id"].decode())
         self._coin_reader = CoinReader(self._coins, self._location)
+        self._medians: dict[BlockHash, int] = {}
 
     def _check(
         self, engine: Engine, component: Component, network: Network, store_id: bytes | None
@@ -202,8 +224,8 @@ class ChainReader:
     @contextmanager
     def snapshot(self) -> Iterator[ChainSnapshot]:
         """A consistent view of the chain: no tip commit falls between two of its answers. Raises StorageError."""
-        with snapshot(self._chain, self._name) as connection:
-            yield ChainSnapshot(connection, self._location)
+        with row_snapshot(self._chain, self._location, self._name) as transaction:
+            yield ChainSnapshot(transaction, self._medians)
 
     @contextmanager
     def coins(self) -> Iterator[CoinSnapshot]:

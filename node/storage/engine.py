@@ -43,6 +43,8 @@ READER_LOG_BYTES = 2 << 30
 """A reader older than READER_AGE_S is ended once the write-ahead log, which can't be folded under it, is this long."""
 READER_AGE_S = 60.0
 _READER_CHECK_STEPS = 200_000
+BEGAN = "began"
+"""Key of a pooled connection's notes: when its transaction began, by `time.monotonic()`."""
 
 READER_PATIENCE = Patience(5.0)
 """How long a read waits for a server that is away; clients wait behind it."""
@@ -174,12 +176,12 @@ def _limit_age(engine: Engine, log: str) -> None:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        connection.info["began"] = time.monotonic()
+        connection.info[BEGAN] = time.monotonic()
 
     @event.listens_for(engine, "connect")
     def connect(raw: sqlite3.Connection, record: Any) -> None:
         def must_end() -> bool:
-            if time.monotonic() - record.info.get("began", math.inf) < READER_AGE_S:
+            if time.monotonic() - record.info.get(BEGAN, math.inf) < READER_AGE_S:
                 return False
             return os.path.exists(log) and os.stat(log).st_size > READER_LOG_BYTES
 

@@ -45,6 +45,36 @@ def test_place_on_and_off_the_active_chain(database: Database, reader: ChainRead
         assert view.fork(stale) == block_row(3)
 
 
+def test_block_with_its_place_is_one_answer(database: Database, reader: ChainReader) -> None:
+    database.chain.commit(chain_of(6))
+    stale = block_row(4, "b", parent="a")
+    database.chain.commit(ChainCommit(blocks=[stale, block_row(9, "b")]))
+    with reader.snapshot() as view:
+        assert view.placed_block(block_hash(4)) == (block_row(4), (2, block_hash(5)))
+        assert view.placed_block(block_hash(5)) == (block_row(5), (1, None))
+        assert view.placed_block(stale.hash) == (stale, (-1, None))
+        assert view.placed_block(block_hash(9, "b")) == (block_row(9, "b"), (-1, None))
+        assert view.placed_block(block_hash(7)) is None
+
+
+def test_errors_inside_a_snapshot_name_the_database(reader: ChainReader) -> None:
+    with pytest.raises(StorageError, match="no_such_table"), reader.snapshot() as view:
+        view._rows("SELECT * FROM no_such_table WHERE height = ?", (1,))
+    with reader.snapshot() as view:
+        assert view.height() == -1
+
+
+def test_medians_are_found_anew_once_many_are_kept(
+    database: Database, reader: ChainReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clarion.node.storage.chain_reader._MEDIANS_KEPT", 2)
+    database.chain.commit(chain_of(20))
+    for _ in range(2):
+        for height in (10, 19, 12, 15):
+            with reader.snapshot() as view:
+                assert view.median_time_past(block_row(height)) == block_row(height - 5).time
+
+
 def test_median_time_past_walks_each_branch(database: Database, reader: ChainReader) -> None:
     database.chain.commit(chain_of(20))
     branch = [block_row(15, "b", parent="a", time=5), block_row(16, "b", time=6)]
@@ -86,7 +116,7 @@ def test_two_statements_see_one_state(durable_place: Place) -> None:
 
 def test_reader_cannot_write(reader: ChainReader) -> None:
     with pytest.raises(StorageError, match=r"read-?only"), reader.snapshot() as view:
-        view._execute("DELETE FROM blocks")
+        view._rows("DELETE FROM blocks")
 
 
 def test_reader_of_nothing_says_so(place: Place) -> None:
