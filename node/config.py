@@ -78,6 +78,7 @@ class Config:
     tx_index: bool
     txo_spender_index: bool
     coin_stats_index: bool
+    script_index: bool
     watches: bool
     block_filter_types: tuple[str, ...]
     """Types of compact filters that are indexed: `basic` or nothing."""
@@ -256,6 +257,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         tx_index=read.flag("txindex", False),
         txo_spender_index=read.flag("txospenderindex", False),
         coin_stats_index=read.flag("coinstatsindex", False),
+        script_index=read.flag("scriptindex", False),
         watches=read.flag("watches", False),
         block_filter_types=read_filter_types(read),
         par=_cores(read.number("par", 0)),

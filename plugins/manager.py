@@ -27,6 +27,7 @@ BUNDLED = {
     "txospenderindex": "clarion.plugins.bundled.txospenderindex",
     "blockfilterindex": "clarion.plugins.bundled.blockfilterindex",
     "coinstatsindex": "clarion.plugins.bundled.coinstatsindex",
+    "scriptindex": "clarion.plugins.bundled.scriptindex.plugin",
     "command": "clarion.plugins.bundled.command",
     "jsonl": "clarion.plugins.bundled.jsonl",
     "webhook": "clarion.plugins.bundled.webhook",

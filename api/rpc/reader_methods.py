@@ -69,6 +69,7 @@ class ReaderMethods(CallRunner):
             "_find_coins": self._find_coins,
             "_find_unspent": self._find_unspent,
             "_mempool_transaction": lambda txid: None,
+            "_script_in_pool": lambda script_hash: None,
             "_wait_events": self._wait_for_events,
             "gettxout": self._gettxout,
             "stop": self._stop,

@@ -13,6 +13,7 @@ from clarion.node.mempool.fees.estimates_file import FILE_NAME, load_estimator, 
 from clarion.node.mempool.fees.estimator import FeeEstimator
 from clarion.node.mempool.fees.observer import FeeObserver
 from clarion.node.mempool.pool import Mempool
+from clarion.node.mempool.script_pool import ScriptPool
 from clarion.node.mempool.service import MempoolService
 from clarion.node.validation.tx_scripts import TxScripts
 
@@ -25,7 +26,10 @@ def make_mempool(
     `policy` are the operator's own rules, if there are any.
     """
     pool = Mempool(config.mempool, chain.manager.state.clock)
-    return MempoolService(chain, pool, Acceptor(pool, chain, scripts, policy), config.chain_dir)
+    service = MempoolService(chain, pool, Acceptor(pool, chain, scripts, policy), config.chain_dir)
+    if config.script_index:
+        service.scripts = ScriptPool(pool)
+    return service
 
 
 def make_fee_estimator(config: Config, pool: Mempool, cleanup: ExitStack) -> FeeEstimator | None:

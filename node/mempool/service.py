@@ -16,6 +16,7 @@ from clarion.node.mempool.feerate import FeeRate
 from clarion.node.mempool.options import MempoolOptions
 from clarion.node.mempool.persist import ImportOptions, dump_mempool, load_mempool
 from clarion.node.mempool.pool import Mempool
+from clarion.node.mempool.script_pool import ScriptPool
 from clarion.node.primitives.ids import Txid
 from clarion.node.primitives.transaction import Transaction
 
@@ -31,6 +32,8 @@ class MempoolService:
         self.pool = pool
         self.acceptor = acceptor
         self.file = folder / MEMPOOL_FILE
+        self.scripts: ScriptPool | None = None
+        """Finds transactions by script, where somebody wants that."""
         state = chain.manager.state
         self.updates = state.pool = BlockUpdates(pool, state, self._readmit)
 

@@ -101,6 +101,7 @@ CLARION_OPTIONS = [
     Option("parbatch", _NUM, _OWN, "Script checks that a worker claims at a time", "128", "=<n>"),
     Option("plugin", _TEXT, _OWN, "Load this plugin module too", "", "=<module>", multiple=True),
     Option("disableplugin", _TEXT, _OWN, "Leave out an installed plugin", "", "=<name>", multiple=True),
+    Option("scriptindex", _FLAG, _OWN, "Keep history, unspent outputs and balance of every script", "0"),
     Option("watches", _FLAG, _OWN, "Keep named sets of scripts with balance and history", "0"),
 ]
 

@@ -1,12 +1,15 @@
 """`clarion api`: an API on a node's database, beside the node or with a data directory of its own."""
 
+import base64
 import json
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
+import httpx
 import pytest
 
 from helpers.api_reader import ApiReader
@@ -15,7 +18,8 @@ from helpers.node import Node, RpcFailure, free_port, process_ids_below, run_pro
 from helpers.waiting import wait_for
 
 BLOCKS = 105
-INDEXES = ("-txindex=1", "-coinstatsindex=1", "-blockfilterindex=1")
+INDEXES = ("-txindex=1", "-coinstatsindex=1", "-blockfilterindex=1", "-scriptindex=1")
+_OF_POOL = ("unconfirmed_sat", "mempool")
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,20 @@ def test_rest_reads_are_the_node_s(pair: Pair) -> None:
     for path in (f"block/{tip}.bin", f"block/{tip}.json", f"spenttxouts/{tip}.bin", f"getutxos/{txid}-0.json"):
         assert pair.reader.rest(path) == pair.node.rest(path)
     assert pair.reader.rest("mempool/info.json")[0] == 503
+
+
+def test_scripts_are_told_without_a_mempool(pair: Pair) -> None:
+    path = f"/v1/scripts/{sha256(bytes((0x51,))).digest()[::-1].hex()}"
+    login = base64.b64encode(pair.node.cookie().encode()).decode()
+    answers = []
+    for what in ("", "/history?count=1000", "/utxos?count=1000"):
+        told = pair.reader.request("GET", path + what, None, {"Authorization": pair.reader.authorization()})[1]
+        found = json.loads(told)
+        url = f"http://127.0.0.1:{pair.node.rpc_port}{path}{what}"
+        expected = httpx.get(url, headers={"Authorization": f"Basic {login}"}).json()
+        answers.append((found, {name: None if name in _OF_POOL else value for name, value in expected.items()}))
+    assert [found for found, _ in answers] == [expected for _, expected in answers]
+    assert answers[0][0]["transactions"] == answers[0][0]["unspent"] >= BLOCKS
 
 
 @pytest.mark.parametrize(

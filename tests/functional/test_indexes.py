@@ -1,17 +1,19 @@
 """Indexes of a real node: killed while they are built, over a reorganisation, on both sides of a restart."""
 
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from helpers.node import Node, run_program
 from helpers.zigzag import Zigzag, make_zigzag
 
 PATIENCE_S = 60
-INDEXES = ("-txindex", "-txospenderindex", "-blockfilterindex", "-coinstatsindex")
-NAMES = {"txindex", "txospenderindex", "basic block filter index", "coinstatsindex"}
+INDEXES = ("-txindex", "-txospenderindex", "-blockfilterindex", "-coinstatsindex", "-scriptindex")
+NAMES = {"txindex", "txospenderindex", "basic block filter index", "coinstatsindex", "scriptindex"}
 # Makes the building of indexes take its time, in small commits.
 _SLOW = """
 import time
@@ -90,6 +92,7 @@ def check_everything(node: Node) -> None:
     for name in ("bestblock", "txouts", "muhash", "total_amount", "bogosize"):
         assert by_index[name] == by_walk[name]
     tip = node.rpc("getblock", node.rpc("getbestblockhash"), 2)
+    check_scripts(node, {out["scriptPubKey"]["hex"] for tx in tip["tx"] for out in tx["vout"]})
     for height in (1, tip["height"] // 2, tip["height"]):
         block = node.rpc("getblock", node.rpc("getblockhash", height), 2)
         for tx in block["tx"]:
@@ -99,3 +102,15 @@ def check_everything(node: Node) -> None:
                     asked = [{"txid": txin["txid"], "vout": txin["vout"]}]
                     assert node.rpc("gettxspendingprevout", asked)[0]["spendingtxid"] == tx["txid"]
         assert node.rpc("getblockfilter", block["hash"])["filter"]
+
+
+def check_scripts(node: Node, scripts: set[str]) -> None:
+    """Compare the balances of scripts with a walk over all coins."""
+    login = tuple(node.cookie().split(":"))
+    for script in scripts:
+        name = sha256(bytes.fromhex(script)).digest()[::-1].hex()
+        url = f"http://127.0.0.1:{node.rpc_port}/v1/scripts/{name}/balance"
+        found = httpx.get(url, auth=(login[0], login[1]), timeout=60).json()
+        scan = node.rpc("scantxoutset", "start", [f"raw({script})"])
+        assert (found["unspent"], found["block_hash"]) == (len(scan["unspents"]), scan["bestblock"])
+        assert found["confirmed_sat"] == round(scan["total_amount"] * 100_000_000)

@@ -6,7 +6,7 @@ Owns: the model and random blocks. Never: a node.
 import random
 
 from clarion.node.primitives.coin import Coin
-from clarion.node.primitives.ids import OutPoint, make_outpoint
+from clarion.node.primitives.ids import OutPoint, Txid, make_outpoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from helpers.chain_builder import COINBASE_MATURITY, Built, genesis, make_block, make_chain
 
@@ -42,6 +42,18 @@ class CoinModel:
                     code = 2 * built.height + (position == 0)
                     self.coins[make_outpoint(tx.txid, number)] = Coin(txout.value, txout.script_pubkey, code)
         self.spent.append(spent)
+
+    def transfers(self) -> dict[bytes, list[tuple[int, int, Txid, int, int]]]:
+        """Return each script's transactions as (height, position, txid, received, sent), in the order of the chain."""
+        found: dict[bytes, list[tuple[int, int, Txid, int, int]]] = {}
+        for built, spent in zip(self.chain, self.spent, strict=True):
+            for position, tx in enumerate(built.txs):
+                gone = spent[position - 1] if position else []
+                for script in dict.fromkeys([each.script_pubkey for each in [*gone, *tx.outputs]]):
+                    received = sum(each.value for each in tx.outputs if each.script_pubkey == script)
+                    sent = sum(each.value for each in gone if each.script_pubkey == script)
+                    found.setdefault(script, []).append((built.height, position, tx.txid, received, sent))
+        return found
 
     def spendable(self) -> list[tuple[OutPoint, Coin]]:
         """Return the coins that the next block may spend."""

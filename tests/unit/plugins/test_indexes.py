@@ -64,5 +64,10 @@ def test_filters_for_peers_need_the_index(tmp_path: Path) -> None:
 
 
 def test_all_bundled_indexes_in_the_reference_s_order(tmp_path: Path) -> None:
-    options = ["-coinstatsindex", "-blockfilterindex", "-txospenderindex", "-txindex"]
-    assert names(tmp_path, *options) == ["txindex", "txospenderindex", "basic block filter index", "coinstatsindex"]
+    options = ["-scriptindex", "-coinstatsindex", "-blockfilterindex", "-txospenderindex", "-txindex"]
+    of_the_reference = ["txindex", "txospenderindex", "basic block filter index", "coinstatsindex"]
+    assert names(tmp_path, *options) == [*of_the_reference, "scriptindex"]
+
+
+def test_beside_pruning(tmp_path: Path) -> None:
+    assert names(tmp_path, "-scriptindex", "-coinstatsindex", "-prune=1") == ["coinstatsindex", "scriptindex"]

@@ -1,0 +1,1 @@
+"""-scriptindex: history, unspent outputs and balance of every script: an index, and routes that answer from it."""
