@@ -5,6 +5,7 @@
 #   make test DATABASE=postgresql+psycopg://127.0.0.1:5432/test  nodes keep their chains there
 #   make demo SECONDS=20            a demonstration that ends by itself
 #   make bench FULL=1               all measurements, to docs/benchmarks.md; BITCOIND=... compares with the reference
+#   make fuzz SECONDS=600           hostile bytes for the network's decoders, transports and peers, so long each
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -13,15 +14,16 @@ ARGS ?=
 DATABASE ?=
 SECONDS ?= 0
 FULL ?=
+FUZZ ?= messages transports peers
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 
-.PHONY: help install test lint format types contracts check demo compat bench build clean
+.PHONY: help install test lint format types contracts check demo compat bench fuzz build clean
 
 help:
-	@sed -n '1,8s/^# \{0,1\}//p' Makefile
-	@echo "Targets: install test lint format types contracts check demo compat bench build clean"
+	@sed -n '1,9s/^# \{0,1\}//p' Makefile
+	@echo "Targets: install test lint format types contracts check demo compat bench fuzz build clean"
 
 install: $(READY)
 
@@ -73,6 +75,12 @@ compat: $(READY)
 bench: $(READY)
 	$(BIN)/python -m compileall -q node api notifiers plugins
 	PYTHONPATH=tests $(BIN)/python -m bench $(if $(FULL),--full --out docs/benchmarks.md,--out build/benchmarks.md) $(ARGS)
+
+# Coverage-guided, by atheris, which has no build for every platform; what is found is kept in build/fuzz.
+fuzz: $(READY)
+	$(BIN)/python -m pip --disable-pip-version-check install --quiet --only-binary :all: atheris
+	@for target in $(FUZZ); do \
+		PYTHONPATH=tests $(BIN)/python -m fuzz $$target --seconds $(if $(filter-out 0,$(SECONDS)),$(SECONDS),60) --work build/fuzz || exit 1; done
 
 # Both archives, one built from the other; they must hold the same files.
 build: $(READY)

@@ -20,6 +20,7 @@ from bench.bench_load import run_load, run_stages
 from bench.bench_node import run_node
 from bench.bench_scripts import run_scripts
 from bench.bench_spend import run_spend
+from bench.bench_sync import run_sync
 from bench.bench_tip import run_tip
 from bench.bench_transports import run_transports
 from bench.bench_watch import run_watch
@@ -29,7 +30,7 @@ from bench.report import Report, load_average, machine, today, versions
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = (
-    "node", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock", "transports", "watch", "burst",
+    "node", "sync", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock", "transports", "watch", "burst",
 )  # fmt: skip
 API_BLOCKS = 20
 NOTES = Path(__file__).with_name("notes.md")
@@ -121,6 +122,7 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
     path, what = make_chain_file(work, sizes.blocks)
     calls: dict[str, Callable[[Report], None]] = {
         "node": lambda report: run_node(report, path, what, work, sizes.node_rounds),
+        "sync": lambda report: run_sync(report, path, what, work, sizes.node_rounds),
         "scripts": lambda report: run_scripts(report, path, what, work, sizes.script_blocks, sizes.rounds),
         "load": lambda report: run_load(report, path, what, work, sizes.flushes),
         "stages": lambda report: run_stages(report, path, what, work),

@@ -52,13 +52,14 @@ class V2Transport:
         peer_id: int = -1,
         garbage: bytes | None = None,
         key: bytes | None = None,
+        entropy: bytes | None = None,
     ) -> None:
-        """`garbage` and `key` are random by default; an accepting side sends nothing before it has heard something."""
+        """`garbage`, `key` and `entropy` (32 bytes, for the key's encoding) are random by default; an accepting side sends nothing before it has heard something."""
         self._magic = magic
         self._initiating = initiating
         self._peer_id = peer_id
         self._private_key = make_private_key() if key is None else key
-        self._public_key = make_public_key(self._private_key, secrets.token_bytes(32))
+        self._public_key = make_public_key(self._private_key, entropy or secrets.token_bytes(32))
         self._garbage = secrets.token_bytes(secrets.randbelow(MAX_GARBAGE_SIZE + 1)) if garbage is None else garbage
         self._state = _State.KEY if initiating else _State.MAYBE_V1
         self._buffer = bytearray()
