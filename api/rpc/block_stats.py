@@ -1,21 +1,20 @@
 """The RPC method getblockstats.
 
-Owns: its arguments, its answer and errors. Never: counting (see `api.render.block_stats`).
+Owns: its arguments, its answer and errors. Never: counting (see `node.chain.block_statistics`).
 """
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from clarion.api.render.block_stats import block_stats
 from clarion.api.rpc.blocks import check_raw, find_row, missing_reason, read_raw
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.parse import parse_hash, parse_int, parse_str
 from clarion.api.rpc.registry import READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
-from clarion.node.consensus.bip30 import is_bip30_repeat_at
+from clarion.node.chain.block_statistics import STORE_NAME, block_stats, decode_stats
 from clarion.node.consensus.subsidy import block_subsidy
-from clarion.node.errors import BlockFileError, RpcError
+from clarion.node.errors import BlockFileError, RpcError, StorageError
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage.block_status import HAVE_UNDO
@@ -152,18 +151,28 @@ def find_by_hash_or_height(snapshot: ChainSnapshot, value: Any) -> BlockRow:
 
 
 def _statistics(ctx: ReaderContext, row: BlockRow) -> dict[str, Any]:
-    """Return what the block decides. While its files are there, it is counted once."""
+    """Return what the block decides, stored or counted once. Pruned blocks have none, as in the reference."""
     check_raw(ctx, row)
     _undo(row, lambda: ctx.reader.check_undo_file(row))
-    return ctx.facts.get(("stats", row.hash), lambda: _count(ctx, row), lambda _: _STATISTICS_BYTES)
+    return ctx.facts.get(
+        ("stats", row.hash), lambda: _stored(ctx, row) or _count(ctx, row), lambda _: _STATISTICS_BYTES
+    )
+
+
+def _stored(ctx: ReaderContext, row: BlockRow) -> dict[str, Any] | None:
+    """Return what the node has stored of a block, None for one that it has not come to: then it is counted here."""
+    try:
+        with ctx.index(STORE_NAME).snapshot() as view:
+            stored = view.get(row.hash)
+    except StorageError:
+        # The database of an older node, which stored none.
+        return None
+    return None if stored is None else decode_stats(stored)
 
 
 def _count(ctx: ReaderContext, row: BlockRow) -> dict[str, Any]:
     block = Block.parse(read_raw(ctx, row))
-    spent = _undo(row, lambda: ctx.reader.read_undo(row))
-    return block_stats(
-        block, spent, in_set=row.height > 0, coinbase_in_set=not is_bip30_repeat_at(row.height, row.hash)
-    )
+    return block_stats(block, _undo(row, lambda: ctx.reader.read_undo(row)), row.height)
 
 
 def _undo(row: BlockRow, read: Callable[[], _Value]) -> _Value:

@@ -144,13 +144,14 @@ class ReaderContext:
     _opening: threading.Lock = field(default_factory=threading.Lock)
     rendered: BlockCache = field(init=False)
     """Answers about blocks, as far as they never change."""
-    facts: BlockCache = field(default_factory=lambda: BlockCache(FACTS_BYTES))
+    facts: BlockCache = field(init=False)
     """What answers about blocks are made of: small things that take the whole block to find."""
     active: dict[int, tuple[str, float]] = field(default_factory=dict)
     """Method and start (a `time.monotonic()` reading) of every call that runs in this process."""
 
     def __post_init__(self) -> None:
         self.rendered = BlockCache(self.settings.cache_bytes)
+        self.facts = BlockCache(FACTS_BYTES if self.settings.cache_bytes else 0)
 
     @property
     def params(self) -> ChainParams:

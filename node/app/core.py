@@ -10,12 +10,14 @@ from contextlib import ExitStack
 from clarion.node.app.mempool import make_fee_estimator, make_mempool
 from clarion.node.app.storage import open_storage
 from clarion.node.chain.acceptance import MIN_BLOCKS_TO_KEEP
+from clarion.node.chain.block_statistics import STORE_NAME
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.indexes.indexes import Indexes
 from clarion.node.chain.manager import ChainManager
 from clarion.node.chain.prune import Pruner, has_pruned
 from clarion.node.chain.service import ChainService
 from clarion.node.chain.state import ChainOptions
+from clarion.node.chain.statistics import StatisticsKeeper
 from clarion.node.chain.verify import Verifier, check_at_start
 from clarion.node.collector import tune_collector
 from clarion.node.config import Config, params_of
@@ -88,10 +90,12 @@ class NodeCore:
                 build_indexes(config),
                 lambda name, kept: self.storage.database.open_index(name, self.params, kept),
             )
+            self._cleanup.callback(self.indexes.stop)
+            self.statistics = StatisticsKeeper(self.storage.database.open_index(STORE_NAME, self.params))
+            self._cleanup.callback(self.statistics.stop)
         except BaseException:
             self._cleanup.close()
             raise
-        self._cleanup.callback(self.indexes.stop)
 
     @property
     def last_seq(self) -> int:
@@ -152,6 +156,16 @@ class NodeCore:
             say("Pruning blockstore…")
             self.chain.submit(self._prune_at_start).result()
         self.events.wait_ready()
+
+    def start_indexes(self) -> None:
+        """Let the indexes and the statistics of blocks follow the chain."""
+        self.indexes.start()
+        self.statistics.start(self.manager, self.storage.stores, self.indexes.recent)
+
+    def interrupt_indexes(self) -> None:
+        """Have them end soon; returns at once."""
+        self.indexes.interrupt()
+        self.statistics.interrupt()
 
     def _on_commit(self, seq: int) -> None:
         self.events.wake(seq)

@@ -98,7 +98,7 @@ class Node:
             # Comes first: requests that wait for a block are answered before their threads and connections end.
             stack.callback(core.manager.tip_watch.stop)
             stack.callback(core.manager.journal.log_watch.stop)
-            stack.callback(core.indexes.interrupt)
+            stack.callback(core.interrupt_indexes)
             self._stop.wait()
             run_commands(self._config.shutdown_notify)
             logger.info("Shutdown: In progress...")
@@ -170,7 +170,7 @@ class Node:
                 return
             self._load_files(core)
             core.chain.submit(core.manager.activate_best_chain).result()
-            core.indexes.start()
+            core.start_indexes()
             if self._config.stop_after_block_import:
                 logger.info("Stopping after block import")
                 self.request_stop()

@@ -73,7 +73,14 @@ ZMQ_OPTIONS = [
 ]
 
 CLARION_OPTIONS = [
-    Option("apicache", _NUM, _OWN, "MiB of rendered blocks that each API process keeps; 0 for none", "64", "=<n>"),
+    Option(
+        "apicache",
+        _NUM,
+        _OWN,
+        "MiB of rendered blocks that each API process keeps; 0: nothing of blocks is kept",
+        "64",
+        "=<n>",
+    ),
     Option("apiworkers", _NUM, _OWN, "API processes; 0: in the node's process", "one per two cores", "=<n>"),
     Option("checkqueue", _TEXT, _OWN, "How scripts are checked: auto, inline, threads, processes", "auto", "=<kind>"),
     Option(

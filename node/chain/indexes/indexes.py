@@ -33,6 +33,8 @@ class Indexes:
         self._indexes = list(indexes)
         self._stores = [(index, open_index(index.store_name, _kept(index))) for index in self._indexes]
         self._runners: dict[str, IndexRunner] = {}
+        self.recent = RecentDeltas()
+        """The last blocks that were connected."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -41,14 +43,12 @@ class Indexes:
 
     def load(self, manager: ChainManager, stores: ChainStores) -> None:
         """Find where each index stands, once the chain is loaded. Raises StorageError."""
-        recent = RecentDeltas()
         for index, store in self._stores:
-            runner = IndexRunner(index, store, manager, stores, recent)
+            runner = IndexRunner(index, store, manager, stores, self.recent)
             runner.load()
             self._runners[index.name] = runner
             manager.tip_watch.subscribe(runner.wake)
-        if self._runners:
-            manager.state.on_settled = recent.add
+        manager.state.on_settled = self.recent.add
 
     def check_blocks(self, manager: ChainManager) -> None:
         """Raise ConfigError, in the reference's words, if blocks that an index still needs have been pruned."""

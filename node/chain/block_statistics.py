@@ -1,12 +1,14 @@
 """Statistics of one block, as `getblockstats` shows them.
 
-Owns: what is counted and how it is rounded. Never: finding the block or its undo data.
+Owns: what is counted, how it is rounded, and the form in which it is stored. Never: finding the block or its undo data.
 Amounts are satoshis, fee rates satoshis per virtual byte, rounded down.
 """
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
+from clarion.node.consensus.bip30 import is_bip30_repeat_at
 from clarion.node.consensus.constants import WITNESS_SCALE_FACTOR
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.codec import compact_size
@@ -17,14 +19,35 @@ UTXO_OVERHEAD_BYTES = 36 + 4
 """What an unspent output takes beside itself: its outpoint, and its height with the coinbase flag."""
 
 
-def block_stats(
-    block: Block, spent: Sequence[Sequence[Coin]], *, in_set: bool, coinbase_in_set: bool
-) -> dict[str, Any]:
+STORE_NAME = "blockstats"
+"""Name of the database of statistics by block hash."""
+
+PERCENTILES = 5
+_STORED = struct.Struct("<30q")
+_LIST = "feerate_percentiles"
+
+
+def encode_stats(stats: dict[str, Any]) -> bytes:
+    """Return what `block_stats` returned in its stored form: each number in eight bytes, the percentiles last."""
+    return _STORED.pack(*[stats[name] for name in _NUMBERS], *stats[_LIST])
+
+
+def decode_stats(stored: bytes) -> dict[str, Any]:
+    """Return what `encode_stats` was given."""
+    numbers = _STORED.unpack(stored)
+    found: dict[str, Any] = dict(zip(_NUMBERS, numbers[:-PERCENTILES], strict=True))
+    found[_LIST] = list(numbers[-PERCENTILES:])
+    return found
+
+
+def block_stats(block: Block, spent: Sequence[Sequence[Coin]], height: int) -> dict[str, Any]:
     """Return the statistics that the block and what it spends decide; the others are its place in the chain.
 
-    `spent[i]` is what transaction `i + 1` spends. `in_set` is False for genesis, `coinbase_in_set` for the two blocks
-    whose coinbase replaces another (BIP30): outputs that never enter the set of unspent outputs do not count there.
+    `spent[i]` is what transaction `i + 1` spends. Outputs that never enter the set of unspent outputs do not count
+    there: those of genesis, and the coinbases of the two blocks that repeat another (BIP30).
     """
+    in_set = height > 0
+    coinbase_in_set = not is_bip30_repeat_at(height, block.hash)
     outputs = _OutputCount()
     fees: list[int] = []
     rates: list[tuple[int, int]] = []
@@ -75,6 +98,36 @@ def block_stats(
         "utxo_increase_actual": outputs.count_in_set - input_count,
         "utxo_size_inc_actual": outputs.size_increase_in_set,
     }
+
+
+_NUMBERS = (
+    "avgfee",
+    "avgfeerate",
+    "avgtxsize",
+    "ins",
+    "maxfee",
+    "maxfeerate",
+    "maxtxsize",
+    "medianfee",
+    "mediantxsize",
+    "minfee",
+    "minfeerate",
+    "mintxsize",
+    "outs",
+    "swtotal_size",
+    "swtotal_weight",
+    "swtxs",
+    "total_out",
+    "total_size",
+    "total_weight",
+    "totalfee",
+    "txs",
+    "utxo_increase",
+    "utxo_size_inc",
+    "utxo_increase_actual",
+    "utxo_size_inc_actual",
+)
+"""The numbers in the order in which they are stored."""
 
 
 class _OutputCount:
