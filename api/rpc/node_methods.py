@@ -73,6 +73,7 @@ METHOD_MODULES = (
     "unspent",
     "util",
     "utxo",
+    "utxo_snapshot",
 )
 """Modules of this package whose import registers the methods."""
 

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import BlockHash, OutPoint, Txid
-from clarion.node.storage.coin_sql import CoinChange, CoinSql, coin_sql
+from clarion.node.storage.coin_sql import CoinChange, CoinRow, CoinSql, coin_sql
 from clarion.node.storage.engine import READER_PATIENCE, page_cache_bytes, snapshot
 from clarion.node.storage.faults import Outage, Patience, driver_errors
 from clarion.node.storage.location import Location
@@ -77,11 +77,19 @@ class CoinSnapshot:
 
         With `behind`, only those that come after that outpoint.
         """
-        after = b"" if behind is None else coin_key(behind)
-        while True:
-            page = self._sql.page(self._connection, after, _PAGE)
+        for page in self._pages(b"" if behind is None else coin_key(behind)):
             for key, value, code, script in page:
                 yield key_outpoint(key), Coin(value, script, code)
+
+    def rows(self) -> Iterator[CoinRow]:
+        """Yield all coins in the same order, as they are stored."""
+        for page in self._pages(b""):
+            yield from page
+
+    def _pages(self, after: bytes) -> Iterator[Sequence[CoinRow]]:
+        while True:
+            page = self._sql.page(self._connection, after, _PAGE)
+            yield page
             if len(page) < _PAGE:
                 return
             after = page[-1][0]

@@ -1,5 +1,6 @@
 """A chain of full blocks with 105,137 real signatures: loaded, spoilt, and interrupted."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,11 @@ def assert_facts(folder: Path) -> None:
         assert {key: coins[key] for key in GENERATED_COINS} == GENERATED_COINS
         muhash = "ee77d79afa2cc4ba42d5f362914383d097731228fda305ed532a8a37cfbd6d99"
         assert node.rpc("gettxoutsetinfo", "muhash")["muhash"] == muhash
+        dumped = node.rpc("dumptxoutset", "coins", "latest")
+        assert dumped["txoutset_hash"] == GENERATED_COINS["hash_serialized_3"]
+        # The reference's file of this chain.
+        sha256 = "57d4230606349cf32e8fe90039e70ce4c668ae8ac23c773d7e47e3ff8007a82b"
+        assert hashlib.sha256(Path(dumped["path"]).read_bytes()).hexdigest() == sha256
 
 
 @pytest.mark.slow

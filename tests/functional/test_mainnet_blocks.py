@@ -47,6 +47,22 @@ def test_muhash_of_the_known_coins(imported: Node) -> None:
     assert imported.rpc("gettxoutsetinfo", "muhash")["muhash"] == muhash
 
 
+# The files that the reference writes of these blocks.
+@pytest.mark.parametrize(
+    ("height", "sha256"),
+    [
+        (255, "a785f8a9f467a1042fb597373e32df09f59c2942b83d01b963012ec84edf550a"),
+        (100, "0bb890ca492889584245930a3b6af417745ec2ee8eb9240d9b3df29047dab101"),
+    ],
+)
+def test_dumped_coins_are_the_reference_s(imported: Node, height: int, sha256: str) -> None:
+    answer = imported.rpc("dumptxoutset", f"at{height}", "rollback", {"rollback": height})
+    assert hashlib.sha256(Path(answer["path"]).read_bytes()).hexdigest() == sha256
+    assert answer["nchaintx"] == sum(
+        imported.rpc("getblock", imported.rpc("getblockhash", each))["nTx"] for each in range(height + 1)
+    )
+
+
 def test_rest_serves_the_bytes_of_the_file(imported: Node, blk_file: Path) -> None:
     for raw in split_blocks(blk_file):
         assert imported.rest(f"block/{block_hash(raw)}.bin") == (200, raw)
