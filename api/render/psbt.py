@@ -13,8 +13,8 @@ from clarion.node.primitives.address import AddressFormat
 from clarion.node.primitives.amounts import money_range
 from clarion.node.primitives.asm import SIGHASH_NAMES
 from clarion.node.primitives.base58 import encode_base58check
-from clarion.node.primitives.descriptor_key import KeyOrigin, path_text
 from clarion.node.primitives.ids import hash_to_hex
+from clarion.node.primitives.key_origin import KeyOrigin, path_text
 from clarion.node.primitives.transaction import TxOut
 from clarion.node.script.psbt.fields import NO_HASH, TapDerivation, split_proprietary
 from clarion.node.script.psbt.psbt import Psbt, origin_order, sorted_xpubs

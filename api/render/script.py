@@ -10,7 +10,8 @@ import orjson
 
 from clarion.node.primitives.address import AddressFormat, AddressPrefixes, encode_address
 from clarion.node.primitives.asm import to_asm
-from clarion.node.primitives.descriptor_infer import SpendInfo, infer_descriptor
+from clarion.node.primitives.descriptor_findings import Findings
+from clarion.node.primitives.descriptor_infer import infer_descriptor
 from clarion.node.primitives.hashes import hash160, sha256
 from clarion.node.primitives.opcodes import OP_CHECKSIGADD
 from clarion.node.primitives.script import has_valid_ops, is_unspendable, iter_ops, p2sh_script, witness_script
@@ -24,7 +25,7 @@ def script_pubkey_json(
     *,
     include_hex: bool = True,
     include_address: bool = True,
-    info: SpendInfo | None = None,
+    info: Findings | None = None,
 ) -> dict[str, Any]:
     """Return an output script as `asm`, `desc`, `hex`, `address` (where it has one) and `type`.
 
@@ -72,7 +73,7 @@ def decoded_script_json(script: bytes, network: AddressFormat) -> dict[str, Any]
     out["p2sh"] = _p2sh_address(script, network)
     program = _witness_program_of(script, solution)
     if program is not None:
-        info = SpendInfo(scripts={hash160(script): script})
+        info = Findings(scripts={hash160(script): script})
         segwit = script_pubkey_json(program, network, info=info)
         segwit["p2sh-segwit"] = _p2sh_address(program, network)
         out["segwit"] = segwit

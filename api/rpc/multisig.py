@@ -12,7 +12,8 @@ from clarion.api.rpc.registry import READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.errors import RpcError
 from clarion.node.primitives.address import encode_address
-from clarion.node.primitives.descriptor_infer import SpendInfo, infer_descriptor
+from clarion.node.primitives.descriptor_findings import Findings
+from clarion.node.primitives.descriptor_infer import infer_descriptor
 from clarion.node.primitives.hashes import hash160, sha256
 from clarion.node.primitives.keys import is_valid_pubkey
 from clarion.node.primitives.script import (
@@ -70,7 +71,7 @@ def createmultisig(ctx: ReaderContext, nrequired: Any, keys: list[Any], address_
         raise _invalid(f"redeemScript exceeds size limit: {len(script)} > {MAX_SCRIPT_ELEMENT_SIZE}")
     program = witness_script(0, sha256(script))
     script_pubkey = program if possible == BECH32 else p2sh_script(hash160(script if possible == LEGACY else program))
-    info = SpendInfo(scripts={hash160(each): each for each in (script, program)})
+    info = Findings(scripts={hash160(each): each for each in (script, program)})
     answer: dict[str, Any] = {
         "address": encode_address(script_pubkey, ctx.params),
         "redeemScript": script.hex(),

@@ -10,7 +10,7 @@ from clarion.api.rpc.parse import INT64, parse_int, parse_str
 from clarion.node.errors import DecodeError, RpcError
 from clarion.node.primitives.address import AddressFormat, decode_address
 from clarion.node.primitives.descriptor import Descriptor, parse_descriptors
-from clarion.node.primitives.descriptor_expression import Findings
+from clarion.node.primitives.descriptor_findings import Findings
 from clarion.node.primitives.descriptor_infer import infer_descriptor
 
 MAX_RANGE = 1_000_000
@@ -84,8 +84,7 @@ def scripts_of_scan_object(value: Any, network: AddressFormat) -> dict[bytes, st
             if expanded is None:
                 raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, f"Cannot derive script without private keys: '{text}'")
             scripts += expanded
-    info = findings.info()
-    return {script: infer_descriptor(script, network, info) for script in scripts}
+    return {script: infer_descriptor(script, network, findings) for script in scripts}
 
 
 def parse_range(value: Any) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Output descriptors: from text to scripts.
 
-Owns: `raw addr pk pkh wpkh combo multi sortedmulti sh wsh tr rawtr unused`, with the reference's messages.
-Never: script trees, musig and miniscript, which are refused by name; inferring (`descriptor_infer`).
+Owns: the script expressions, all of the reference's, with its messages. Never: keys, miniscript and trees of leaves in
+detail; inferring (`descriptor_infer`).
 """
 
 import re
@@ -12,28 +12,30 @@ from clarion.node.errors import DecodeError
 from clarion.node.primitives import descriptor_expression as expressions
 from clarion.node.primitives.address import AddressFormat, decode_address, encode_address
 from clarion.node.primitives.descriptor_checksum import DescriptorError, add_checksum, split_checksum
-from clarion.node.primitives.descriptor_expression import Expression, Findings, Maker
-from clarion.node.primitives.descriptor_infer import ScriptContext
-from clarion.node.primitives.descriptor_key import KeyExpression, parse_key, parse_uint32
-from clarion.node.primitives.script import MAX_PUBKEYS_PER_MULTISIG, MAX_SCRIPT_ELEMENT_SIZE
+from clarion.node.primitives.descriptor_context import ScriptContext
+from clarion.node.primitives.descriptor_expression import Expression, Maker
+from clarion.node.primitives.descriptor_findings import Findings
+from clarion.node.primitives.descriptor_key import Key, parse_uint32
+from clarion.node.primitives.descriptor_keys import parse_keys, rows_of
+from clarion.node.primitives.descriptor_miniscript import parse_miniscript_expression
+from clarion.node.primitives.descriptor_tree import read_tree, tree_text
+from clarion.node.primitives.miniscript.parsing import take_expression
+from clarion.node.primitives.script import MAX_PUBKEYS_PER_MULTI_A, MAX_PUBKEYS_PER_MULTISIG, MAX_SCRIPT_ELEMENT_SIZE
 
-_TOP, _P2SH, _P2WPKH, _P2WSH, _P2TR = ScriptContext
+_TOP, _P2SH, _P2WPKH = ScriptContext.TOP, ScriptContext.P2SH, ScriptContext.P2WPKH
+_P2WSH, _P2TR = ScriptContext.P2WSH, ScriptContext.P2TR
 _BARE = (_TOP, _P2SH)
 _LEGACY = (_TOP, _P2SH, _P2WSH)
 _MAX_BARE_KEYS = 3
-
 _HEX = re.compile(r"([0-9a-fA-F]{2})+")
-_MINISCRIPT = re.compile(
-    r"([asctdvjnlu]+:)?(0|1|pk_k|pk_h|older|after|sha256|hash256|ripemd160|hash160|andor|and_v|and_b|and_n|or_b|or_c"
-    r"|or_d|or_i|thresh|pk|pkh|multi)(\(|$)"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """A parsed descriptor, one of the alternatives of its text if that has several."""
+    """A parsed descriptor, one of the alternatives of its text if that has several; `given` are the text's secrets."""
 
     expression: Expression
+    given: Findings
 
     @property
     def is_range(self) -> bool:
@@ -60,7 +62,14 @@ class Descriptor:
         A `combo` has two or four: P2PK, P2PKH and, for a compressed key, P2WPKH and P2SH-P2WPKH. What is learnt of keys
         and scripts is added to `findings`.
         """
-        return self.expression.expand(index, Findings() if findings is None else findings)
+        findings = Findings() if findings is None else findings
+        if self.given.secrets:
+            findings.secrets |= self.given.secrets
+        return self.expression.expand(index, findings)
+
+    def expand_private(self, index: int, findings: Findings) -> None:
+        """Add the private keys at an index to `findings`, as far as they are known to it: expand it there first."""
+        self.expression.expand_private(index, findings)
 
 
 def parse_descriptors(text: str, network: AddressFormat, *, require_checksum: bool = False) -> list[Descriptor]:
@@ -69,20 +78,11 @@ def parse_descriptors(text: str, network: AddressFormat, *, require_checksum: bo
     Raises DescriptorError with the reference's message.
     """
     payload = split_checksum(text, required=require_checksum)
-    return [Descriptor(expression) for expression in _parse(payload, _TOP, network)]
-
-
-def take_expression(text: str) -> tuple[str, str]:
-    """Return (text up to the first `,`, `)` or `}` outside of brackets, the rest)."""
-    level = 0
-    for index, char in enumerate(text):
-        if char in "({":
-            level += 1
-        elif char in ")}" and level:
-            level -= 1
-        elif char in "),}" and not level:
-            return text[:index], text[index:]
-    return text, ""
+    parsed = _parse(payload, _TOP, network)
+    given = Findings()
+    for expression in parsed:
+        expression.add_given_secrets(given)
+    return [Descriptor(expression, given) for expression in parsed]
 
 
 def _argument(name: str, expression: str) -> str | None:
@@ -101,12 +101,13 @@ def _parse(text: str, context: ScriptContext, network: AddressFormat) -> list[Ex
         if context not in contexts:
             raise DescriptorError(str(refusal))
         found = parser(argument, context, network)
-        # The reference gives no reason here.
-        if rest:
+        if rest and context is not _P2TR:
+            # The reference gives no reason here.
             raise DescriptorError("")
         return found
-    if context is _P2WSH and _MINISCRIPT.match(expression):
-        raise DescriptorError("Miniscript expressions are not supported")
+    miniscript = parse_miniscript_expression(expression, context, network)
+    if miniscript is not None:
+        return miniscript
     if context is _P2SH:
         raise DescriptorError("A function is needed within P2SH")
     if context is _P2WSH:
@@ -117,18 +118,11 @@ def _parse(text: str, context: ScriptContext, network: AddressFormat) -> list[Ex
 _Parser = Callable[[str, ScriptContext, AddressFormat], list[Expression]]
 
 
-def _keys(text: str, context: ScriptContext, network: AddressFormat, label: str) -> list[KeyExpression]:
-    try:
-        return parse_key(text, network, uncompressed=context in _BARE, xonly=context is _P2TR)
-    except DescriptorError as error:
-        raise DescriptorError(f"{label}{error}") from None
-
-
 def _single_key(name: str, make: Maker, key_context: ScriptContext | None = None) -> _Parser:
     """Return the parser of a function of one key; `key_context` governs the key where it is not the function's own."""
 
     def parse(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
-        keys = _keys(argument, key_context or context, network, f"{name}(): ")
+        keys = parse_keys(argument, key_context or context, network, f"{name}(): ")
         return [Expression(name, make, keys=(key,)) for key in keys]
 
     return parse
@@ -138,7 +132,8 @@ def _wrapper(name: str, make: Maker, inner_context: ScriptContext) -> _Parser:
     """Return the parser of a function of one script."""
 
     def parse(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
-        return [Expression(name, make, inner=inner) for inner in _parse(argument, inner_context, network)]
+        inner = _parse(argument, inner_context, network)
+        return [Expression(name, make, subs=(each,), solvable=each.solvable) for each in inner]
 
     return parse
 
@@ -154,29 +149,23 @@ def _multisig(name: str) -> _Parser:
             if rest[0] != ",":
                 raise DescriptorError(f"Multi: expected ',', got '{rest[0]}'")
             text, rest = take_expression(rest[1:])
-            columns.append(_keys(text, context, network, "Multi: "))
+            columns.append(parse_keys(text, context, network, "Multi: "))
         _check_multisig(required, [column[0] for column in columns], context)
-        make = expressions.multisig_maker(required, by_order=name == "sortedmulti")
-        rows = _rows(columns, "multi(): Multipath derivation paths have mismatched lengths")
+        maker = expressions.multi_a_maker if context is _P2TR else expressions.multisig_maker
+        make = maker(required, by_order=name.startswith("sorted"))
+        rows = rows_of(columns, "multi(): Multipath derivation paths have mismatched lengths")
         return [Expression(name, make, str(required), keys) for keys in rows]
 
     return parse
 
 
-def _rows(columns: list[list[KeyExpression]], mismatch: str) -> list[tuple[KeyExpression, ...]]:
-    """Return the keys of each alternative; a key without alternatives is in all of them."""
-    count = max(len(column) for column in columns)
-    if any(len(column) not in (1, count) for column in columns):
-        raise DescriptorError(mismatch)
-    return [tuple([column[at if len(column) > 1 else 0] for column in columns]) for at in range(count)]
-
-
-def _check_multisig(threshold: int, keys: list[KeyExpression], context: ScriptContext) -> None:
+def _check_multisig(threshold: int, keys: list[Key], context: ScriptContext) -> None:
     count = len(keys)
-    if not 1 <= count <= MAX_PUBKEYS_PER_MULTISIG:
-        raise DescriptorError(
-            f"Cannot have {count} keys in multisig; must have between 1 and {MAX_PUBKEYS_PER_MULTISIG} keys, inclusive"
-        )
+    limit, kind = MAX_PUBKEYS_PER_MULTISIG, "multisig"
+    if context is _P2TR:
+        limit, kind = MAX_PUBKEYS_PER_MULTI_A, "multi_a"
+    if not 1 <= count <= limit:
+        raise DescriptorError(f"Cannot have {count} keys in {kind}; must have between 1 and {limit} keys, inclusive")
     if threshold < 1:
         raise DescriptorError(f"Multisig threshold cannot be {threshold}, must be at least 1")
     if threshold > count:
@@ -186,7 +175,7 @@ def _check_multisig(threshold: int, keys: list[KeyExpression], context: ScriptCo
         )
     if context is _TOP and count > _MAX_BARE_KEYS:
         raise DescriptorError(f"Cannot have {count} pubkeys in bare multisig; only at most {_MAX_BARE_KEYS} pubkeys")
-    size = sum(len(key.pubkey) + 1 for key in keys) + 3
+    size = sum(key.size + 1 for key in keys) + 3
     if context is _P2SH and size > MAX_SCRIPT_ELEMENT_SIZE:
         raise DescriptorError(f"P2SH script is too large, {size} bytes is larger than {MAX_SCRIPT_ELEMENT_SIZE} bytes")
 
@@ -209,19 +198,37 @@ def _raw(argument: str, context: ScriptContext, network: AddressFormat) -> list[
 
 def _tr(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
     text, rest = take_expression(argument)
-    keys = _keys(text, _P2TR, network, "tr(): ")
-    if rest and rest[0] != ",":
-        raise DescriptorError(f"tr: expected ',', got '{rest[0]}'")
+    keys = parse_keys(text, _P2TR, network, "tr(): ")
+    leaves: list[list[Expression]] = []
+    depths: list[int] = []
     if rest:
-        raise DescriptorError("tr(): script trees are not supported")
-    return [Expression("tr", expressions.make_tr, keys=(key,)) for key in keys]
+        if rest[0] != ",":
+            raise DescriptorError(f"tr: expected ',', got '{rest[0]}'")
+        depths = read_tree(rest[1:], lambda leaf: leaves.append(_parse(leaf, _P2TR, network)))
+    count = max([len(keys), *map(len, leaves)])
+    if any(len(leaf) not in (1, count) for leaf in leaves):
+        raise DescriptorError("tr(): Multipath subscripts have mismatched lengths")
+    if len(keys) not in (1, count):
+        raise DescriptorError("tr(): Multipath internal key mismatches multipath subscripts lengths")
+    make = expressions.tr_maker(depths)
+    rows = [tuple([each[at if len(each) > 1 else 0] for each in leaves]) for at in range(count)]
+    return [
+        Expression("tr", make, keys=(keys[at if len(keys) > 1 else 0],), subs=row, text=_tree_writer(depths))
+        for at, row in enumerate(rows)
+    ]
+
+
+def _tree_writer(depths: list[int]) -> Callable[[Expression], str] | None:
+    if not depths:
+        return None
+    return lambda tr: f"tr({tr.keys[0]},{tree_text(depths, [str(sub) for sub in tr.subs])})"
 
 
 def _rawtr(argument: str, context: ScriptContext, network: AddressFormat) -> list[Expression]:
     text, rest = take_expression(argument)
     if rest:
         raise DescriptorError("rawtr(): only one key expected.")
-    keys = _keys(text, _P2TR, network, "rawtr(): ")
+    keys = parse_keys(text, _P2TR, network, "rawtr(): ")
     return [Expression("rawtr", expressions.make_rawtr, keys=(key,)) for key in keys]
 
 
@@ -229,7 +236,7 @@ def _unused(argument: str, context: ScriptContext, network: AddressFormat) -> li
     text, rest = take_expression(argument)
     if rest:
         raise DescriptorError("unused(): only one key expected")
-    keys = _keys(text, context, network, "")
+    keys = parse_keys(text, context, network)
     if any(key.is_range for key in keys):
         raise DescriptorError("unused(): key cannot be ranged")
     return [Expression("unused", expressions.make_nothing, keys=(key,)) for key in keys]
@@ -241,12 +248,13 @@ _MULTI_A_REFUSAL = "Can only have multi_a/sortedmulti_a inside tr()"
 # Name, where it may stand, what is said elsewhere (None: it is no function there), parser; the reference's order.
 _FUNCTIONS: tuple[tuple[str, tuple[ScriptContext, ...], str | None, _Parser], ...] = (
     ("pk", _LEGACY, None, _single_key("pk", expressions.make_pk)),
+    ("pk", (_P2TR,), None, _single_key("pk", expressions.make_xonly_pk)),
     ("pkh", _LEGACY, None, _single_key("pkh", expressions.make_pkh)),
     ("combo", (_TOP,), "Can only have combo() at top level", _single_key("combo", expressions.make_combo)),
     ("multi", _LEGACY, _MULTI_REFUSAL, _multisig("multi")),
     ("sortedmulti", _LEGACY, _MULTI_REFUSAL, _multisig("sortedmulti")),
-    ("multi_a", (), _MULTI_A_REFUSAL, _multisig("multi_a")),
-    ("sortedmulti_a", (), _MULTI_A_REFUSAL, _multisig("sortedmulti_a")),
+    ("multi_a", (_P2TR,), _MULTI_A_REFUSAL, _multisig("multi_a")),
+    ("sortedmulti_a", (_P2TR,), _MULTI_A_REFUSAL, _multisig("sortedmulti_a")),
     (
         "wpkh",
         _BARE,

@@ -37,5 +37,10 @@ def pubkey_of_secret(secret: bytes, compressed: bool = True) -> bytes:
 
 def taproot_output_key(internal_key: bytes, merkle_root: bytes = b"") -> bytes:
     """Return the x-only output key of a valid x-only internal key and a script tree's root, empty for none (BIP341)."""
+    return taproot_output_point(internal_key, merkle_root)[1:]
+
+
+def taproot_output_point(internal_key: bytes, merkle_root: bytes = b"") -> bytes:
+    """Return the same with the byte in front that tells its Y, 33 bytes."""
     tweak = tagged_hash("TapTweak", internal_key + merkle_root)
-    return PublicKey(b"\x02" + internal_key).add(tweak).format()[1:]
+    return PublicKey(b"\x02" + internal_key).add(tweak).format()

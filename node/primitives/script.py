@@ -29,6 +29,9 @@ MAX_SCRIPT_SIZE = 10_000
 MAX_SCRIPT_ELEMENT_SIZE = 520
 """Longest item in bytes that a script may push."""
 
+MAX_PUBKEYS_PER_MULTI_A = 999
+"""Most keys of a multisig in a leaf that policy and tools know."""
+
 MAX_PUBKEYS_PER_MULTISIG = 20
 
 ANCHOR_SCRIPT = bytes((OP_1, 2, 0x4E, 0x73))

@@ -6,9 +6,20 @@ Owns: the reference's classification (Solver) and its names. Never: addresses, o
 from enum import StrEnum
 from typing import NamedTuple
 
-from clarion.node.primitives.opcodes import OP_0, OP_1, OP_16, OP_CHECKMULTISIG, OP_CHECKSIG, OP_PUSHDATA4, OP_RETURN
+from clarion.node.primitives.opcodes import (
+    OP_0,
+    OP_1,
+    OP_16,
+    OP_CHECKMULTISIG,
+    OP_CHECKSIG,
+    OP_CHECKSIGADD,
+    OP_NUMEQUAL,
+    OP_PUSHDATA4,
+    OP_RETURN,
+)
 from clarion.node.primitives.script import (
     ANCHOR_SCRIPT,
+    MAX_PUBKEYS_PER_MULTI_A,
     MAX_PUBKEYS_PER_MULTISIG,
     ScriptOp,
     decode_number,
@@ -50,6 +61,7 @@ class Solution(NamedTuple):
     number: int = 0
 
 
+_XONLY_SIZE = 32
 _NONSTANDARD = Solution(ScriptType.NONSTANDARD)
 _NULLDATA = Solution(ScriptType.NULLDATA)
 _ANCHOR = Solution(ScriptType.ANCHOR)
@@ -120,3 +132,22 @@ def _small_number(op: ScriptOp | None) -> int:
     if data[-1] & 0x7F == 0 and (len(data) == 1 or not data[-2] & 0x80):
         return -1
     return decode_number(data)
+
+
+def match_multi_a(script: bytes) -> tuple[int, tuple[bytes, ...]] | None:
+    """Return (threshold, x-only keys) of a leaf that is a multisig (BIP387), None if it is none."""
+    if not script or script[0] != _XONLY_SIZE or script[-1] != OP_NUMEQUAL:
+        return None
+    keys: list[bytes] = []
+    at = 0
+    while len(script) - at >= _XONLY_SIZE + 2:
+        code = OP_CHECKSIGADD if keys else OP_CHECKSIG
+        if script[at] != _XONLY_SIZE or script[at + _XONLY_SIZE + 1] != code:
+            return None
+        keys.append(script[at + 1 : at + _XONLY_SIZE + 1])
+        at += _XONLY_SIZE + 2
+    op = read_op(script, at)
+    required = _small_number(op)
+    if op is None or op[2] + 1 != len(script) or not 1 <= required <= len(keys) <= MAX_PUBKEYS_PER_MULTI_A:
+        return None
+    return required, tuple(keys)

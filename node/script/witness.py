@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from clarion.node.primitives.codec import compact_size, var_bytes
-from clarion.node.primitives.hashes import tagged_hash
 from clarion.node.primitives.script import MAX_SCRIPT_ELEMENT_SIZE, p2pkh_script, read_op
+from clarion.node.primitives.taproot_tree import tapbranch_hash, tapleaf_hash
 from clarion.node.script.checker import SignatureChecker
 from clarion.node.script.errors import ScriptError, ScriptFailure
 from clarion.node.script.flags import (
@@ -45,16 +45,6 @@ _OP_SUCCESS = frozenset(
 def is_op_success(opcode: int) -> bool:
     """Return whether the opcode makes any tapscript that holds it valid (BIP342)."""
     return opcode in _OP_SUCCESS
-
-
-def tapleaf_hash(leaf_version: int, script: bytes) -> bytes:
-    """Return the 32-byte hash of a leaf (BIP341)."""
-    return tagged_hash("TapLeaf", bytes((leaf_version,)) + var_bytes(script))
-
-
-def tapbranch_hash(left: bytes, right: bytes) -> bytes:
-    """Return the 32-byte hash of a branch; the order of the children does not matter (BIP341)."""
-    return tagged_hash("TapBranch", left + right if left < right else right + left)
 
 
 def taproot_merkle_root(control: bytes, leaf_hash: bytes) -> bytes:

@@ -18,10 +18,11 @@ from clarion.node.primitives.script import (
     push_data,
     witness_script,
 )
+from clarion.node.primitives.taproot_tree import tapleaf_hash
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.node.script.sighash import PrecomputedTxData, legacy_sighash, taproot_sighash, witness_v0_sighash
 from clarion.node.script.signatures import taproot_output_key, taproot_tweak
-from clarion.node.script.witness import TAPROOT_LEAF_TAPSCRIPT, tapleaf_hash
+from clarion.node.script.witness import TAPROOT_LEAF_TAPSCRIPT
 
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 VALUE = 50_000

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clarion.node.primitives.address import SecretKey
+from clarion.node.primitives.taproot_tree import tapbranch_hash, tapleaf_hash
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.node.script.flags import STANDARD_SCRIPT_VERIFY_FLAGS
 from clarion.node.script.sighash import SIGHASH_DEFAULT, PrecomputedTxData, taproot_sighash
@@ -16,7 +17,7 @@ from clarion.node.script.signing.producer import produce_signature
 from clarion.node.script.signing.provider import FlatSigningProvider, TaprootSpend
 from clarion.node.script.signing.signature_data import SignatureData
 from clarion.node.script.verify import verify_input
-from clarion.node.script.witness import tapbranch_hash, tapleaf_hash, taproot_merkle_root
+from clarion.node.script.witness import taproot_merkle_root
 from helpers.counts import RecordCount
 
 

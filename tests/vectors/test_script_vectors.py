@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from clarion.node.primitives.taproot_tree import tapleaf_hash
 from clarion.node.script.checker import TransactionChecker
 from clarion.node.script.errors import ScriptError
 from clarion.node.script.flags import (
@@ -20,7 +21,7 @@ from clarion.node.script.flags import (
 from clarion.node.script.sighash import PrecomputedTxData
 from clarion.node.script.signatures import taproot_output_key
 from clarion.node.script.verify import verify_script
-from clarion.node.script.witness import TAPROOT_LEAF_TAPSCRIPT, tapleaf_hash
+from clarion.node.script.witness import TAPROOT_LEAF_TAPSCRIPT
 from helpers.core_script import crediting_transaction, parse_script, spending_transaction
 from helpers.counts import RecordCount
 from helpers.script_checks import check_input

@@ -1,1 +1,1 @@
-"""Miniscript in P2WSH: scripts whose meaning can be analysed. Pure functions over plain values."""
+"""Miniscript in P2WSH and tapscript: scripts whose meaning can be analysed. Pure functions over plain values."""

@@ -1,15 +1,16 @@
-"""From a witness script to the miniscript that it is.
+"""From a witness script or a tapscript to the miniscript that it is.
 
 Owns: reading a script backwards, as every fragment can be told by its last opcode. Never: whether the result is sane.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from clarion.node.primitives import opcodes as op
-from clarion.node.primitives.miniscript.node import Node
+from clarion.node.primitives.miniscript.node import Node, max_script_size
 from clarion.node.primitives.miniscript.types import Fragment
 from clarion.node.primitives.script import (
+    MAX_PUBKEYS_PER_MULTI_A,
     MAX_PUBKEYS_PER_MULTISIG,
     decode_number,
     encode_number,
@@ -17,12 +18,9 @@ from clarion.node.primitives.script import (
     iter_ops,
 )
 
-MAX_SCRIPT_SIZE = 3600
-"""Longest witness script in bytes that policy allows."""
-
 _MAX_NUMBER_SIZE = 4
 _MAX_LOCK = 0x7FFFFFFF
-_KEY_SIZE = 33
+_KEY_SIZE, _XONLY_SIZE = 33, 32
 _PREIMAGE_SIZE = 32
 _SPLIT = {
     op.OP_CHECKSIGVERIFY: op.OP_CHECKSIG,
@@ -51,12 +49,14 @@ class _Op(NamedTuple):
     data: bytes = b""
 
 
-def decode_script(script: bytes, key_of_hash: KeyOfHash) -> Node | None:
-    """Return the miniscript that a witness script is, None if it is none or a key behind a hash is not known."""
-    if len(script) > MAX_SCRIPT_SIZE:
+def decode_script(script: bytes, key_of_hash: KeyOfHash, *, tapscript: bool = False) -> Node | None:
+    """Return the miniscript that a witness script or, with `tapscript`, a leaf is, None if it is none or a key behind a
+    hash is not known. Keys of leaves have 32 bytes; those behind hashes are what `key_of_hash` returned.
+    """
+    if len(script) > max_script_size(tapscript):
         return None
     try:
-        node = _Decoder(_decompose(script), key_of_hash).run()
+        node = _Decoder(_decompose(script), key_of_hash, tapscript).run()
     except _NoMiniscript:
         return None
     return node if "B" in node.type else None
@@ -99,9 +99,10 @@ class _Decoder:
     nested deeper than Python's calls; finished parts are on `_done`, the first part of a fragment on top.
     """
 
-    def __init__(self, ops: list[_Op], key_of_hash: KeyOfHash) -> None:
+    def __init__(self, ops: list[_Op], key_of_hash: KeyOfHash, tapscript: bool) -> None:
         self._ops = ops
         self._key_of_hash = key_of_hash
+        self._tapscript = tapscript
         self._done: list[Node] = []
         self._steps: list[Callable[[], None]] = []
 
@@ -142,6 +143,18 @@ class _Decoder:
 
     # --- building ---------------------------------------------------------------------------------------------------
 
+    def _leaf(self, fragment: Fragment, *, k: int = 0, data: bytes = b"", keys: Sequence[bytes] = ()) -> None:
+        self._done.append(Node(fragment, k=k, data=data, keys=keys, tapscript=self._tapscript))
+
+    def _checked_key(self, key: bytes) -> bytes:
+        # Whether they are points of the curve does not matter here.
+        if self._tapscript:
+            if len(key) != _XONLY_SIZE:
+                raise _NoMiniscript
+        elif len(key) != _KEY_SIZE or key[0] not in (2, 3):
+            raise _NoMiniscript
+        return key
+
     def _build(self, fragment: Fragment, count: int, k: int = 0) -> None:
         """Make one node of the last `count` parts."""
         if len(self._done) < count:
@@ -173,10 +186,10 @@ class _Decoder:
         last = self._ops[-1]
         if last.code in (op.OP_0, op.OP_1):
             self._drop(1)
-            self._done.append(Node(Fragment.FALSE if last.code == op.OP_0 else Fragment.TRUE))
+            self._leaf(Fragment.FALSE if last.code == op.OP_0 else Fragment.TRUE)
         elif len(last.data) in (32, 33):
             self._drop(1)
-            self._done.append(Node(Fragment.PK_K, keys=[_checked_key(last.data)]))
+            self._leaf(Fragment.PK_K, keys=[self._checked_key(last.data)])
         elif not (self._key_hash() or self._lock() or self._hash() or self._multi() or self._wrapper()):
             self._composite()
 
@@ -187,7 +200,11 @@ class _Decoder:
         if not (self._codes(op.OP_VERIFY, op.OP_EQUAL) and [each.code for each in self._ops[-5:-3]] == _DUP_HASH160):
             return False
         self._drop(5)
-        self._done.append(Node(Fragment.PK_H, keys=[_checked_key(self._key_of_hash(key_hash))]))
+        key = self._key_of_hash(key_hash)
+        # Segwit takes compressed keys only.
+        if key is None or not (self._tapscript or (len(key) == _KEY_SIZE and key[0] in (2, 3))):
+            raise _NoMiniscript
+        self._leaf(Fragment.PK_H, keys=[key])
         return True
 
     def _lock(self) -> bool:
@@ -199,7 +216,7 @@ class _Decoder:
         if not 1 <= number <= _MAX_LOCK:
             raise _NoMiniscript
         self._drop(2)
-        self._done.append(Node(fragment, k=number))
+        self._leaf(fragment, k=number)
         return True
 
     def _hash(self) -> bool:
@@ -212,21 +229,43 @@ class _Decoder:
         if _number(length) != _PREIMAGE_SIZE or len(digest.data) != digest_size:
             return False
         self._drop(7)
-        self._done.append(Node(fragment, data=digest.data))
+        self._leaf(fragment, data=digest.data)
         return True
 
     def _multi(self) -> bool:
         if len(self._ops) < 3 or not self._codes(op.OP_CHECKMULTISIG):
-            return False
+            return self._multi_a()
+        if self._tapscript:
+            raise _NoMiniscript
         count = _number(self._ops[-2])
         if count is None or not 1 <= count <= MAX_PUBKEYS_PER_MULTISIG or len(self._ops) < count + 3:
             raise _NoMiniscript
         required = _number(self._ops[-3 - count])
         if required is None or not 1 <= required <= count:
             raise _NoMiniscript
-        keys = [_checked_key(each.data) for each in self._ops[-2 - count : -2]]
+        keys = [self._checked_key(each.data) for each in self._ops[-2 - count : -2]]
         self._drop(count + 3)
-        self._done.append(Node(Fragment.MULTI, k=required, keys=keys))
+        self._leaf(Fragment.MULTI, k=required, keys=keys)
+        return True
+
+    def _multi_a(self) -> bool:
+        if len(self._ops) < 4 or not self._codes(op.OP_NUMEQUAL):
+            return False
+        required = _number(self._ops[-2])
+        if not self._tapscript or required is None or not 1 <= required <= MAX_PUBKEYS_PER_MULTI_A:
+            raise _NoMiniscript
+        self._drop(2)
+        keys: list[bytes] = []
+        last = 0
+        while last != op.OP_CHECKSIG:
+            if len(self._ops) < 2 or self._ops[-1].code not in (op.OP_CHECKSIG, op.OP_CHECKSIGADD):
+                raise _NoMiniscript
+            last = self._ops[-1].code
+            keys.append(self._checked_key(self._ops[-2].data))
+            self._drop(2)
+        if not required <= len(keys) <= MAX_PUBKEYS_PER_MULTI_A:
+            raise _NoMiniscript
+        self._leaf(Fragment.MULTI_A, k=required, keys=keys[::-1])
         return True
 
     def _wrapper(self) -> bool:
@@ -307,10 +346,3 @@ class _Decoder:
 
 
 _DUP_HASH160 = [op.OP_DUP, op.OP_HASH160]
-
-
-def _checked_key(key: bytes | None) -> bytes:
-    # Segwit takes compressed keys only. Whether they are points of the curve does not matter here.
-    if key is None or len(key) != _KEY_SIZE or key[0] not in (2, 3):
-        raise _NoMiniscript
-    return key

@@ -1,6 +1,6 @@
 """The type system of miniscript: what is known of a fragment from its parts.
 
-Owns: the properties and the rules that combine them, as miniscript's specification has them for P2WSH.
+Owns: the properties and the rules that combine them, as miniscript's specification has them for P2WSH and tapscript.
 Never: scripts, limits of resources.
 
 A type is a set of letters. One of `B V K W` says how the fragment leaves the stack (a value, nothing, a key, a value below
@@ -50,6 +50,7 @@ class Fragment(StrEnum):
     ANDOR = "andor"
     THRESH = "thresh"
     MULTI = "multi"
+    MULTI_A = "multi_a"
 
 
 def _when(condition: bool, letters: str) -> Type:
@@ -243,6 +244,7 @@ _LEAVES: dict[Fragment, Type] = {
     Fragment.RIPEMD160: _HASH,
     Fragment.HASH160: _HASH,
     Fragment.MULTI: frozenset("Bnudemsk"),
+    Fragment.MULTI_A: frozenset("Budemsk"),
 }
 _LOCKS: dict[Fragment, Callable[[int], Type]] = {Fragment.OLDER: _older, Fragment.AFTER: _after}
 _COMBINATIONS: dict[Fragment, Callable[..., Type]] = {
@@ -263,11 +265,14 @@ _COMBINATIONS: dict[Fragment, Callable[..., Type]] = {
 }
 
 
-def type_of(fragment: Fragment, subs: Sequence[Type], k: int) -> Type:
+def type_of(fragment: Fragment, subs: Sequence[Type], k: int, tapscript: bool = False) -> Type:
     """Return the type of a fragment with the types of its parts; `k` is its number where it has one."""
     if fragment in _LEAVES:
         return _LEAVES[fragment]
     if fragment in _LOCKS:
         return _LOCKS[fragment](k)
     found = _thresh(subs, k) if fragment is Fragment.THRESH else _COMBINATIONS[fragment](*subs)
+    if fragment is Fragment.WRAP_D and tapscript:
+        # That IF takes nothing but 0 and 1 is a rule there, outside it is policy.
+        found |= {"u"}
     return found if found & _BASES else INVALID

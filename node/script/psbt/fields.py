@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from clarion.node.primitives.codec import compact_size, var_bytes
-from clarion.node.primitives.descriptor_key import KeyOrigin
+from clarion.node.primitives.key_origin import KeyOrigin
 from clarion.node.primitives.keys import is_valid_pubkey
 from clarion.node.script.psbt.reader import Reader, broken, pair
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from clarion.node.primitives.codec import compact_size
-from clarion.node.primitives.descriptor_key import KeyOrigin
 from clarion.node.primitives.ids import Txid, outpoint_index, outpoint_txid
+from clarion.node.primitives.key_origin import KeyOrigin
 from clarion.node.primitives.keys import is_valid_pubkey
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.node.script.psbt.fields import PROPRIETARY, read_origin, split_proprietary, write_origin, write_raw

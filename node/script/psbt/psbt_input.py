@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from clarion.node.primitives.codec import compact_size, var_bytes
-from clarion.node.primitives.descriptor_key import KeyOrigin
 from clarion.node.primitives.ids import OutPoint, Txid, make_outpoint
+from clarion.node.primitives.key_origin import KeyOrigin
 from clarion.node.primitives.miniscript.types import Fragment
 from clarion.node.primitives.transaction import Transaction, TxOut
 from clarion.node.script.psbt.fields import (

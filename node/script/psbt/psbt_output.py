@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from clarion.node.primitives.codec import var_bytes
-from clarion.node.primitives.descriptor_key import KeyOrigin
+from clarion.node.primitives.key_origin import KeyOrigin
+from clarion.node.primitives.taproot_tree import TAPROOT_MAX_DEPTH, TapLeaf, build_tap_tree
 from clarion.node.script.psbt.fields import (
     NO_HASH,
     PROPRIETARY,
@@ -24,7 +25,6 @@ from clarion.node.script.psbt.fields import (
     write_raw,
 )
 from clarion.node.script.psbt.reader import Reader, broken, check_key_size, pair
-from clarion.node.script.taproot_tree import TAPROOT_MAX_DEPTH, TapLeaf, build_tap_tree
 
 _LEAF_MASK = 0xFE
 

@@ -4,8 +4,9 @@ import pytest
 
 from clarion.node.primitives.hashes import hash160, sha256
 from clarion.node.primitives.miniscript.decoding import decode_script
-from clarion.node.primitives.miniscript.node import Node, to_text
+from clarion.node.primitives.miniscript.node import Node
 from clarion.node.primitives.miniscript.types import Fragment
+from clarion.node.primitives.miniscript.writing import to_text
 from clarion.node.primitives.opcodes import OP_0NOTEQUAL, OP_1, OP_VERIFY
 from helpers.miniscript_text import key, parse, to_script
 

@@ -3,11 +3,10 @@
 import pytest
 
 from clarion.node.primitives.ids import Txid
+from clarion.node.primitives.taproot_tree import TapLeaf, build_tap_tree, tapbranch_hash, tapleaf_hash
 from clarion.node.script.psbt.combination import combine_psbts
 from clarion.node.script.psbt.psbt import Psbt, parse_psbt
 from clarion.node.script.psbt.psbt_input import PsbtInput
-from clarion.node.script.taproot_tree import TapLeaf, build_tap_tree
-from clarion.node.script.witness import tapbranch_hash, tapleaf_hash
 
 TIME = 500_000_000
 

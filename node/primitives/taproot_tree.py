@@ -6,10 +6,23 @@ Owns: whether depths make a tree, its root, the control blocks. Never: what the 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from clarion.node.script.signatures import taproot_output_key
-from clarion.node.script.witness import tapbranch_hash, tapleaf_hash
+from clarion.node.primitives.codec import var_bytes
+from clarion.node.primitives.hashes import tagged_hash
+from clarion.node.primitives.keys import taproot_output_point
 
 TAPROOT_MAX_DEPTH = 128
+TAPSCRIPT_VERSION = 0xC0
+"""Version of leaves whose scripts are tapscripts (BIP342)."""
+
+
+def tapleaf_hash(leaf_version: int, script: bytes) -> bytes:
+    """Return the 32-byte hash of a leaf (BIP341)."""
+    return tagged_hash("TapLeaf", bytes((leaf_version,)) + var_bytes(script))
+
+
+def tapbranch_hash(left: bytes, right: bytes) -> bytes:
+    """Return the 32-byte hash of a branch; the order of the children does not matter (BIP341)."""
+    return tagged_hash("TapBranch", left + right if left < right else right + left)
 
 
 class TapLeaf(NamedTuple):
@@ -35,15 +48,25 @@ class TapTree(NamedTuple):
 
     def control_blocks(self, internal_key: bytes) -> dict[tuple[bytes, int], frozenset[bytes]]:
         """Return the control blocks of each (script, version) below a valid x-only internal key."""
-        output = taproot_output_key(internal_key, self.merkle_root)
-        if output is None:
-            return {}
+        parity = taproot_output_point(internal_key, self.merkle_root)[0] & 1
         found: dict[tuple[bytes, int], frozenset[bytes]] = {}
         for leaf, path in self.leaves:
-            block = bytes((leaf.version | output[1],)) + internal_key + path
+            block = bytes((leaf.version | parity,)) + internal_key + path
             key = (leaf.script, leaf.version)
             found[key] = found.get(key, frozenset()) | {block}
         return found
+
+    def by_script(self) -> list[TapLeaf]:
+        """Return the leaves in depth-first order, of two branches first the one that holds the lowest script."""
+        waiting: list[tuple[int, tuple[bytes, int, int, bytes], list[TapLeaf]]] = []
+        for leaf, path in self.leaves:
+            depth, key, found = leaf.depth, (leaf.script, leaf.version, len(path), path), [leaf]
+            while waiting and depth and waiting[-1][0] == depth:
+                _, other_key, other = waiting.pop()
+                key, found = min((key, found + other), (other_key, other + found), key=lambda each: each[0])
+                depth -= 1
+            waiting.append((depth, key, found))
+        return waiting[0][2] if waiting else []
 
 
 def build_tap_tree(leaves: Iterable[TapLeaf]) -> TapTree | None:
