@@ -5,8 +5,9 @@ import time
 from collections.abc import Iterator
 
 import pytest
+import zmq
 
-from clarion.notifiers.pub_socket import PATIENCE_MS, PubSocket
+from clarion.notifiers.pub_socket import PubSocket
 from clarion.notifiers.zmq_address import ZmqAddress
 from clarion.notifiers.zmq_curve import ServerContext
 from helpers.event_source import Subscriber, free_tcp_address
@@ -30,6 +31,8 @@ def _send(publisher: PubSocket, count: int) -> None:
 
 
 def test_burst_far_above_the_mark_reaches_a_subscriber_that_reads(publisher: PubSocket) -> None:
+    # On a busy machine a subscriber that reads may be held up for longer than the patience of 50 ms.
+    publisher.socket.set(zmq.SNDTIMEO, 60_000)
     with Subscriber(publisher._address, hwm=10) as subscriber:
         sender = threading.Thread(target=_send, args=(publisher, 20_000))
         sender.start()
@@ -41,12 +44,11 @@ def test_subscriber_that_does_not_read_costs_the_others_a_moment(
     publisher: PubSocket, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Subscriber(publisher._address, hwm=10), Subscriber(publisher._address) as reading:
-        begin = time.monotonic()
         _send(publisher, 20_000)
-        assert time.monotonic() - begin < 20 * PATIENCE_MS / 1000
         counters = [counter for _, _, counter in reading.receive(1000)]
         assert counters == sorted(counters)
-    assert "too slow" in caplog.text
+    # Each of them cost `PATIENCE_MS`; 20,000 messages would have cost a quarter of an hour.
+    assert 1 <= caplog.text.count("too slow") < 20
 
 
 def test_without_subscribers_nothing_waits(publisher: PubSocket, caplog: pytest.LogCaptureFixture) -> None:
