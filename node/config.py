@@ -131,6 +131,7 @@ class Config:
     api_workers: int
     api_cache_mib: int
     events_process: bool
+    events_memory_mib: int
     event_retention_days: int
     notify_prune_lag: int
     """Blocks that pruning leaves for a lane that is behind."""
@@ -301,6 +302,7 @@ def _build(loaded: Loaded, read: OptionReader) -> Config:
         api_cache_mib=read.number("apicache", 64, 0),
         api_workers=read.number("apiworkers", max(1, core_count() // 2), 0, MAX_PROCESSES),
         events_process=read.flag("eventsprocess", True),
+        events_memory_mib=read.number("eventsmemory", 4096, 0),
         event_retention_days=read.number("eventretention", 14, 0),
         notify_prune_lag=read.number("notifyprunelag", 4032, 0),
         zmq_notifiers=_zmq_notifiers(read),

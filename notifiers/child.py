@@ -5,7 +5,7 @@ it exits when its pipe closes.
 
 Messages, node to child: ("sync", id, seq), ("ask", id, action, name, argument), ("stop", timeout_s). Child to node:
 ("ready", descriptions), ("failed", error), ("synced", id), ("answer", id, value or error), ("told", positions,
-heights), ("log", name, level, text), ("stopped",).
+heights), ("leaking", lane, reason), ("log", name, level, text), ("stopped",).
 """
 
 import logging
@@ -27,11 +27,14 @@ from clarion.node.events.row import EventRow
 from clarion.node.storage.rows import StoredBlock
 from clarion.notifiers.early_pipe import EarlyReceiver
 from clarion.notifiers.engine import EventsEngine
+from clarion.notifiers.memory_watch import MemoryWatch
 from clarion.notifiers.runner import EventsSetup
 
 _WAKE_READ_BYTES = 4096
 _REPORT_EVERY_S = 0.25
 _SWITCH_INTERVAL_S = 0.0005
+LEAK_STATUS = 77
+"""How the process ends where a plugin took too much memory."""
 
 
 class Uplink:
@@ -86,8 +89,9 @@ def run_child(
     connection: "Connection[Any, Any]",
     wake: "Connection[Any, Any]",
     early: "Connection[Any, Any]",
+    held: Mapping[str, str],
 ) -> None:
-    """Be the events process until the node says stop or goes away."""
+    """Be the events process until the node says stop or goes away. `held` are lanes that begin paused, and why."""
     # The node stops its children itself; a Ctrl-C in the terminal reaches the whole process group.
     ignore_stop_signals()
     # libzmq's calls let go of the interpreter lock; a plugin that computes would hold it for 5 ms each time:
@@ -97,12 +101,13 @@ def run_child(
     uplink = Uplink(connection)
     logging.basicConfig(handlers=[UplinkLogHandler(uplink)], level=log_level, format="%(message)s", force=True)
     try:
-        engine = _start_engine(setup, start_at, positions, uplink)
+        engine = _start_engine(setup, start_at, positions, uplink, held)
     except Exception as error:
         uplink.send("failed", _as_sent(error))
         return
     uplink.send("ready", engine.descriptions())
     uplink.send("told", engine.positions(), engine.heights())
+    _watch_memory(setup, engine, uplink)
     stop_timeout_s = _serve(engine, uplink, connection, wake, early)
     if stop_timeout_s is not None:
         engine.stop(stop_timeout_s)
@@ -112,12 +117,24 @@ def run_child(
     os._exit(0)
 
 
-def _start_engine(setup: EventsSetup, start_at: int, positions: Mapping[str, int], uplink: Uplink) -> EventsEngine:
+def _start_engine(
+    setup: EventsSetup, start_at: int, positions: Mapping[str, int], uplink: Uplink, held: Mapping[str, str]
+) -> EventsEngine:
     report = ProgressReport(uplink)
-    engine = setup.engine(start_at, positions, report)
+    engine = setup.engine(start_at, positions, report, held)
     report.engine = engine
     engine.start()
     return engine
+
+
+def _watch_memory(setup: EventsSetup, engine: EventsEngine, uplink: Uplink) -> None:
+    def leave(name: str, reason: str) -> None:
+        uplink.send("told", engine.positions(), engine.heights())
+        uplink.send("leaking", name, reason)
+        # Only the end of the process gives the memory back.
+        os._exit(LEAK_STATUS)
+
+    MemoryWatch(engine.lanes, setup.memory_limit_bytes, leave).start()
 
 
 def _as_sent(error: Exception) -> Exception:

@@ -39,15 +39,17 @@ class EventsEngine:
         positions: Mapping[str, int] | None = None,
         on_progress: Callable[[], None] = lambda: None,
         services: LaneServices | None = None,
+        held: Mapping[str, str] | None = None,
     ) -> None:
         """`start_at` is the last row that nobody needs to hear of any more; `positions` says otherwise by name.
 
         `on_progress` is called on a lane's thread after each row that it told. `services` is needed where there are
-        deliveries. Owns `source` and `services` from here on.
+        deliveries. Owns `source` and `services` from here on. `held` are lanes that begin paused, and why.
         """
         self._feed = Feed(source)
         self._services = services
         self._notifiers = list(notifiers)
+        self._held = held or {}
         self._on_progress = on_progress
         self._lock = threading.Lock()
         self._waiting: list[tuple[int, Callable[[], None]]] = []
@@ -78,7 +80,14 @@ class EventsEngine:
             self._close_sources()
             raise
         for lane in self._lanes:
+            if lane.name in self._held:
+                lane.state.paused, lane.state.last_error = True, self._held[lane.name]
             lane.start()
+
+    @property
+    def lanes(self) -> Sequence[Lane | DeliveryLane]:
+        """All lanes."""
+        return self._lanes
 
     def wake(self) -> None:
         """Say that rows have been committed. Does no I/O and never blocks."""

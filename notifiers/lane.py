@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from clarion.node.errors import ClarionError
 from clarion.notifiers.feed import Feed, FeedEvent
 from clarion.notifiers.lanes.lane_state import LaneState
+from clarion.notifiers.memory_watch import is_foreign, resident_bytes
 from clarion.notifiers.notifier import Notifier, takes_early
 
 _log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class Lane:
         self.state = LaneState()
         self._feed = feed
         self._on_progress = on_progress
+        self.is_weighed = is_foreign(notifier)
         self._takes_early = takes_early(notifier)
         self._early: dict[int, FeedEvent] = {}
         self._woken = threading.Event()
@@ -42,6 +44,11 @@ class Lane:
         self._abandoned = threading.Event()
         self._pause_s = _FIRST_PAUSE_S
         self._thread = threading.Thread(target=self._run, name=f"lane-{notifier.name}", daemon=True)
+
+    @property
+    def name(self) -> str:
+        """The notifier's name."""
+        return self.notifier.name
 
     def open(self) -> None:
         """Open the notifier. Raises ConfigError."""
@@ -126,6 +133,8 @@ class Lane:
 
     def _tell(self, event: FeedEvent) -> bool:
         """Tell one row; whether the lane may go on to the next."""
+        if self.is_weighed:
+            self.state.weighed_from = resident_bytes()
         try:
             self.notifier.tell(event)
         except Exception as error:
@@ -133,6 +142,9 @@ class Lane:
             self.state.retried += 1
             self._pause(f"event {event.row.seq} is not told yet", error)
             return False
+        finally:
+            if self.is_weighed:
+                self.state.weighed(resident_bytes())
         self.position = event.row.seq
         self.state.sent += 1
         self._early.pop(event.row.seq, None)

@@ -43,7 +43,7 @@ _ANSWER_TIMEOUT_S = 30.0
 class _Child:
     """One life of the events process."""
 
-    def __init__(self, setup: EventsSetup, start_at: int, positions: dict[str, int]) -> None:
+    def __init__(self, setup: EventsSetup, start_at: int, positions: dict[str, int], held: dict[str, str]) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection: Connection[Any, Any]
         self.connection, far_connection = context.Pipe()
@@ -55,7 +55,7 @@ class _Child:
         level = logging.getLogger("clarion").getEffectiveLevel()
         self.process: SpawnProcess = context.Process(
             target=run_child,
-            args=(setup, start_at, positions, level, far_connection, far_wake, far_early),
+            args=(setup, start_at, positions, level, far_connection, far_wake, far_early, held),
             name="clarion-events",
             daemon=True,
         )
@@ -95,6 +95,7 @@ class EventsProcess:
         self._start_at = 0
         self._positions: dict[str, int] = {}
         self._descriptions: Descriptions = {}
+        self._held: dict[str, str] = {}
         # Until the child says more, its lanes may need everything.
         self._heights: dict[str, int] = {"delivery": -1}
         self._syncs: dict[int, tuple[int, threading.Event]] = {}
@@ -182,6 +183,8 @@ class EventsProcess:
     def ask_lanes(self, action: str, name: str = "", argument: str = "") -> Any:
         """Ask the child's desk. Raises StreamError, `unavailable` while there is no child or it does not answer."""
         answer: Future[Any] = Future()
+        if action == "resume":
+            self._held.pop(name, None)
         with self._lock:
             if self._child is None:
                 raise StreamError("unavailable", "the events process is starting")
@@ -213,7 +216,7 @@ class EventsProcess:
 
     def _launch(self) -> None:
         """Start a child and hear its first word. Raises ConfigError or PluginError."""
-        child = _Child(self._setup, self._start_at, self._positions)
+        child = _Child(self._setup, self._start_at, self._positions, dict(self._held))
         try:
             answer = self._first_answer(child)
         except (EOFError, OSError, pickle.UnpicklingError):
@@ -294,5 +297,8 @@ class EventsProcess:
                 question = self._questions.pop(message[1], None)
             if question is not None:
                 question.set_result(message[2])
+        elif message[0] == "leaking":
+            self._held[message[1]] = message[2]
+            _log.error("%s: paused: %s; resumelane makes it go on", message[1], message[2])
         elif message[0] == "log":
             logging.getLogger(message[1]).log(message[2], "%s", message[3])

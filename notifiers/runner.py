@@ -28,15 +28,22 @@ class EventsSetup:
     open_services: Callable[[Any], LaneServices] | None = None
     """Called where there is something to deliver."""
 
+    memory_limit_bytes: int = 0
+    """What a process of its own may hold before the plugin that took most of it is stopped; 0: no limit."""
+
     def engine(
-        self, start_at: int, positions: Mapping[str, int] | None = None, on_progress: Callable[[], None] = lambda: None
+        self,
+        start_at: int,
+        positions: Mapping[str, int] | None = None,
+        on_progress: Callable[[], None] = lambda: None,
+        held: Mapping[str, str] | None = None,
     ) -> EventsEngine:
         """Return the engine, not started yet. Raises ConfigError, PluginError, StorageError."""
         notifiers = self.build_notifiers(self.config)
         services = None
         if self.open_services is not None and any(isinstance(each, Delivery) for each in notifiers):
             services = self.open_services(self.config)
-        return EventsEngine(self.open_source(self.config), notifiers, start_at, positions, on_progress, services)
+        return EventsEngine(self.open_source(self.config), notifiers, start_at, positions, on_progress, services, held)
 
 
 class EventsRunner(Protocol):

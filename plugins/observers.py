@@ -22,6 +22,7 @@ class PluginObserver:
     """Calls the observer hooks of one plugin. What it raises is logged with its traceback, and the event counts as told."""
 
     awaited = False
+    is_weighed = True
 
     def __init__(self, plugins: Plugins, plugin_name: str) -> None:
         self.name = f"plugin {plugin_name}"

@@ -92,6 +92,14 @@ CLARION_OPTIONS = [
         "=<url>",
         sensitive=True,
     ),
+    Option(
+        "eventsmemory",
+        _NUM,
+        _OWN,
+        "MiB that the events process may hold before the plugin that took most of it is paused; 0: no limit",
+        "4096",
+        "=<n>",
+    ),
     Option("eventretention", _NUM, _OWN, "Days that mempool rows stay in the event log; 0: for good", "14", "=<n>"),
     Option("eventsprocess", _FLAG, _OWN, "Deliver events in a process of their own", "1"),
     Option(

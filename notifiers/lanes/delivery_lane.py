@@ -21,6 +21,7 @@ from clarion.notifiers.lanes.notify_option import Delivery
 from clarion.notifiers.lanes.outbox import Outbox
 from clarion.notifiers.lanes.services import LaneServices
 from clarion.notifiers.lanes.transport import Message
+from clarion.notifiers.memory_watch import is_foreign, resident_bytes
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ class DeliveryLane:
         """`now_seq`: the row behind which `from=now` begins. `on_progress` is called on the lane's thread."""
         self.notifier = delivery
         self.state = LaneState()
+        self.is_weighed = is_foreign(delivery.transport)
         self._services = services
         self._store = services.store
         self._now_seq = now_seq
@@ -59,6 +61,11 @@ class DeliveryLane:
         self._changed = threading.Lock()
         self._ending = False
         self._thread = threading.Thread(target=self._run, name=f"lane-{delivery.name}", daemon=True)
+
+    @property
+    def name(self) -> str:
+        """The lane's name."""
+        return self.notifier.name
 
     @property
     def position(self) -> int:
@@ -224,6 +231,8 @@ class DeliveryLane:
 
     def _deliver(self, messages: Sequence[Message]) -> None:
         """Send, and move on behind what was confirmed; what fails is waited for, or given up."""
+        if self.is_weighed:
+            self.state.weighed_from = resident_bytes()
         try:
             self.notifier.transport.send(messages)
         except Exception as error:
@@ -232,6 +241,9 @@ class DeliveryLane:
             self._failed(messages[failure.sent], failure, error)
         else:
             self._confirmed(len(messages))
+        finally:
+            if self.is_weighed:
+                self.state.weighed(resident_bytes())
 
     def _confirmed(self, count: int) -> None:
         if not count:

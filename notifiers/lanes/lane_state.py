@@ -25,6 +25,10 @@ class LaneState:
     paused: bool = False
     stopped: str = ""
     """Why it stands still until the operator says otherwise."""
+    grown_bytes: int = 0
+    """By how much the process's memory has grown while a plugin was told something."""
+    weighed_from: int | None = None
+    """What the process held when the plugin's present call began, None between two calls."""
     retry_at: float | None = None
     """When it tries again, by `time.monotonic()`, while it waits for that."""
 
@@ -38,6 +42,15 @@ class LaneState:
         """Count an attempt in vain."""
         self.failed += 1
         self.last_error = error
+
+    def weighed(self, held_bytes: int) -> None:
+        """End a call that began with `weighed_from`."""
+        self.grown_bytes, self.weighed_from = self.taken_bytes(held_bytes), None
+
+    def taken_bytes(self, held_bytes: int) -> int:
+        """Return by how much the process has grown in the plugin's calls, the present one included."""
+        begun = self.weighed_from
+        return self.grown_bytes + (0 if begun is None else held_bytes - begun)
 
     @property
     def word(self) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,13 @@ class Raising:
     @hookimpl
     def block_connected(self, event): raise KeyError(event.height)
 
+class Leaking:
+    kept = []
+    @hookimpl
+    def block_connected(self, event):
+        if event.height <= 12:
+            self.kept.append(b"x" * 50_000_000)
+
 class Hanging:
     @hookimpl
     def block_connected(self, event):
@@ -109,6 +117,27 @@ def test_crashing_raising_and_hanging_plugins_stop_nobody_else(
     assert (plugin / "crashed").exists()
     assert "events process: ended with status 9" in node.log()
     assert "plugin every_kind:Raising: block_connected raised" in node.log()
+
+
+def test_plugin_that_leaks_is_paused_by_name_and_the_others_go_on(
+    plugin: Path, clarion_node: Callable[..., RegtestNode]
+) -> None:
+    node = clarion_node("-plugin=every_kind", "-plugin=every_kind:Leaking", "-eventsmemory=600")
+    name = "plugin every_kind:Leaking"
+
+    def lane() -> dict[str, object]:
+        with suppress(NodeRefused):  # the events process is starting
+            return next(each for each in node.rpc("listlanes") if each["name"] == name)
+        return {"state": ""}
+
+    node.rpc("generatetodescriptor", 20, "raw(51)")
+    node.wait_until(lambda: f"{name}: paused: it took" in node.log(), 60)
+    node.wait_until(lambda: {str(height) for height in range(21)} <= set(_heights(plugin)), 60)
+    node.wait_until(lambda: lane()["state"] == "paused")
+    assert "MiB of the events process (-eventsmemory=600)" in str(lane()["last_error"])
+    node.rpc("resumelane", name)
+    node.wait_until(lambda: lane().get("lag_events") == 0)
+    assert lane()["state"] == "running"
 
 
 def test_what_a_node_refuses_is_an_error_here(clarion_node: Callable[..., RegtestNode]) -> None:
