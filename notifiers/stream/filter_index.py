@@ -6,7 +6,7 @@ looked up, a smallest value without any key, is tried one by one.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, compress
 from typing import Generic, TypeVar
 
 from clarion.node.events.events import Event, TxAdded, TxConfirmed, TxRemoved, TxUnconfirmed
@@ -120,6 +120,7 @@ class FilterIndex(Generic[Who]):
         self._hashes, self._outpoints = Lookup[Who](), Lookup[Who]()
         self._prefixes = _Prefixes[Who]()
         self._has_grown = False
+        self._changes = 0
 
     def __len__(self) -> int:
         return len(self._filters)
@@ -127,6 +128,7 @@ class FilterIndex(Generic[Who]):
     def add(self, who: Who, wanted: EventFilter) -> None:
         """Add a subscriber; one that is there gets the new filter."""
         self.remove(who)
+        self._changes += 1
         self._filters[who] = wanted
         for type_ in wanted.types:
             self._by_type.setdefault(type_, set()).add(who)
@@ -150,6 +152,7 @@ class FilterIndex(Generic[Who]):
         wanted = self._filters.pop(who, None)
         if wanted is None:
             return
+        self._changes += 1
         for by_type in (self._by_type, self._unasked, self._by_value):
             for type_ in wanted.types & by_type.keys():
                 by_type[type_].discard(who)
@@ -165,13 +168,24 @@ class FilterIndex(Generic[Who]):
         return next(self.find_all([told]))
 
     def find_all(self, events: Sequence[StreamEvent]) -> Iterator[list[Who]]:
-        """Yield who wants each of the events, in their order.
+        """Yield who wants each of the events, in their order; leave the lists as they are.
 
-        The scripts of all are looked up together: for a block's thousands that takes a third of the time.
+        The scripts of all are looked up together, and events that can fit no key share one list for each type: for a
+        block's thousands that takes a quarter of the time.
         """
         fitting = self._script_hits(events)
+        changes = self._changes - 1
         for at, told in enumerate(events):
-            yield self._find(told, fitting.get(at, ()))
+            if changes != self._changes:
+                # Somebody came or went, perhaps since the last event.
+                changes, unasked, keys = self._changes, dict[EventType, list[Who]](), self._has_rare_keys()
+            type_, scripts = type(told.event), fitting.get(at, ())
+            if scripts or (type_ in _FILTERED and (keys or told.tx is None or told.tx.txid in self._txids.keys)):
+                yield self._find(told, scripts)
+            else:
+                if type_ not in unasked:
+                    unasked[type_] = list(self._unasked.get(type_, ()))
+                yield unasked[type_]
             if self._has_grown:
                 # A window has got scripts that later events may have.
                 self._has_grown = False
@@ -205,15 +219,17 @@ class FilterIndex(Generic[Who]):
         made = [(told.tx.outputs, at) for at, told in enumerate(events) if told.tx is not None]
         spent = [(told.spent, at) for at, told in enumerate(events) if told.spent and told.tx is not None]
         scripts = [output.script_pubkey for outputs, _ in chain(made, spent) for output in outputs]
-        wanted = keys.keys() & set(scripts)
-        if not wanted:
-            return {}
         places = [at for outputs, at in chain(made, spent) for _ in outputs]
         hits: dict[int, list[bytes]] = {}
-        for script, at in zip(scripts, places, strict=True):
-            if script in wanted:
-                hits.setdefault(at, []).append(script)
+        # One pass in C over all scripts: of a full block's ten thousand a few are wanted.
+        for script, at in compress(zip(scripts, places, strict=True), map(keys.__contains__, scripts)):
+            hits.setdefault(at, []).append(script)
         return hits
+
+    def _has_rare_keys(self) -> bool:
+        """Whether there is something to look for that is neither script nor txid."""
+        others = self._outpoints.keys or self._hashes.keys or self._prefixes or any(self._by_value.values())
+        return bool(others)
 
     def types(self) -> frozenset[type[Event]]:
         """Return every type of event that somebody wants."""
