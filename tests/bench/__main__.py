@@ -16,8 +16,10 @@ from pathlib import Path
 from bench.bench_accept import run_accept
 from bench.bench_api import run_api, run_lock_table
 from bench.bench_burst import run_burst
+from bench.bench_latency import run_latency
 from bench.bench_load import run_load, run_stages
 from bench.bench_node import run_node
+from bench.bench_replay import run_replay
 from bench.bench_scripts import run_scripts
 from bench.bench_spend import run_spend
 from bench.bench_sync import run_sync
@@ -30,7 +32,8 @@ from bench.report import Report, load_average, machine, today, versions
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = (
-    "node", "sync", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock", "transports", "watch", "burst",
+    "node", "sync", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock", "latency",
+    "transports", "replay", "watch", "burst",
 )  # fmt: skip
 API_BLOCKS = 20
 NOTES = Path(__file__).with_name("notes.md")
@@ -140,7 +143,9 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
         ),
         "api": lambda report: run_api(report, *make_chain_file(work, API_BLOCKS), work, sizes.api_seconds),
         "lock": lambda report: run_lock_table(report, make_chain_file(work, API_BLOCKS)[0], work, sizes.api_seconds),
+        "latency": lambda report: run_latency(report, path, work, min(sizes.last + 4, sizes.blocks // 2)),
         "transports": lambda report: run_transports(report, work, sizes.messages),
+        "replay": lambda report: run_replay(report, path, what, work),
         "watch": lambda report: run_watch(report, path, work, min(sizes.last, sizes.blocks // 2)),
         "burst": lambda report: run_burst(report, make_chain_file(work, API_BLOCKS)[0], work, sizes.rounds),
     }  # fmt: skip

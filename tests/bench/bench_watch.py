@@ -165,7 +165,8 @@ class Side:
         return {name: (moment - commit) / 1e6 for name, moment in seen.items()}
 
     def _moments(self) -> list[int]:
-        return [int(line) for line in self.commits.read_text().split()] if self.commits.exists() else []
+        lines = self.commits.read_text().splitlines() if self.commits.exists() else []
+        return [int(line.split()[0]) for line in lines]
 
 
 def _wait(condition: Any) -> None:

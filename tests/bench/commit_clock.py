@@ -1,7 +1,7 @@
 """`clarion`, with a note of the moment of every commit: what the benchmarks of delivery measure from.
 
-Owns: the note, one line of nanoseconds (CLOCK_MONOTONIC, the same for all processes) in the file that the first argument
-names. Never: anything else: the node runs as it always does.
+Owns: the note, one line in the file that the first argument names: nanoseconds (CLOCK_MONOTONIC, the same for all processes)
+and the last row of the log that is durable then. Never: anything else: the node runs as it always does.
 """
 
 import sys
@@ -20,7 +20,7 @@ def note_commits(path: Path) -> None:
         moment = time.monotonic_ns()
         on_commit(core, seq)
         with path.open("a") as file:
-            print(moment, file=file)
+            print(moment, seq, file=file)
 
     NodeCore._on_commit = noting  # type: ignore[method-assign,assignment]
 
