@@ -28,6 +28,7 @@ _RETRY_CODES = frozenset(("unavailable",))
 _SUBSCRIPTION_S = 0.2
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 _FETCHED_AT_ONCE = 10_000
+_FETCHED_A_TURN = 500
 _names = itertools.count(1)
 
 
@@ -211,18 +212,10 @@ def core_messages(
     the topics (-zmqcurvecore). `hwm`: how many messages may wait here while they are not asked for, 0 for no limit but memory; what
     is more waits at the node, as far as its mark goes, or is fetched later. Raises StreamRefused `unknown-counter` where messages are gone for good.
     """
-    expected: dict[str, int] = {}
+    counters = _Counters()
     context = zmq.Context()
     try:
-        socket = context.socket(zmq.SUB)
-        socket.set(zmq.RCVHWM, hwm)
-        connected = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
-        _join(socket, address, core_keys)
-        for topic in topics:
-            socket.subscribe(topic)
-        poller = zmq.Poller()
-        poller.register(socket, zmq.POLLIN)
-        poller.register(connected, zmq.POLLIN)
+        socket, connected, poller = _subscribe(context, zmq.Poller(), address, topics, core_keys, hwm)
         while True:
             ready = dict(poller.poll())
             if connected in ready:
@@ -232,16 +225,82 @@ def core_messages(
                 on_connect()
             if socket not in ready:
                 continue
-            topic_bytes, body, counter_bytes = socket.recv_multipart()
-            topic, counter = topic_bytes.decode(), int.from_bytes(counter_bytes, "little")
-            missing = counter - expected.get(topic, counter)
-            if missing > 0:
-                first = expected[topic]
-                yield from _fetch(context, replay, topic, first, missing, silence_s, keys)
-            expected[topic] = (counter + 1) % 2**32
+            topic, body, counter, gap = counters.read(socket.recv_multipart())
+            if gap:
+                yield from _fetch(context, replay, topic, *gap, silence_s, keys)
             yield topic, body, counter
     finally:
         context.destroy(linger=0)
+
+
+async def core_messages_async(
+    address: str,
+    topics: Sequence[str],
+    replay: str,
+    *,
+    silence_s: float = SILENCE_S,
+    keys: ClientKeys | None = None,
+    core_keys: ClientKeys | None = None,
+    on_connect: Callable[[], None] = lambda: None,
+    hwm: int = 0,
+) -> AsyncIterator[tuple[str, bytes, int]]:
+    """Do the same as `core_messages` in asyncio. What was lost is fetched on other threads."""
+    import asyncio
+
+    counters = _Counters()
+    context, fetching = zmq.asyncio.Context(), zmq.Context()
+    try:
+        socket, connected, poller = _subscribe(context, zmq.asyncio.Poller(), address, topics, core_keys, hwm)
+        while True:
+            ready = dict(await poller.poll())
+            if connected in ready:
+                await connected.recv_multipart()
+                await asyncio.sleep(_SUBSCRIPTION_S)
+                on_connect()
+            if socket not in ready:
+                continue
+            topic, body, counter, gap = counters.read(await socket.recv_multipart())
+            lost = _fetch(fetching, replay, topic, *gap, silence_s, keys) if gap else iter(())
+            while some := await asyncio.to_thread(_some, lost):
+                for message in some:
+                    yield message
+            yield topic, body, counter
+    finally:
+        context.destroy(linger=0)
+        fetching.destroy(linger=0)
+
+
+def _some(messages: Iterator[tuple[str, bytes, int]]) -> list[tuple[str, bytes, int]]:
+    return list(itertools.islice(messages, _FETCHED_A_TURN))
+
+
+def _subscribe(
+    context: Any, poller: Any, address: str, topics: Sequence[str], keys: ClientKeys | None, hwm: int
+) -> tuple[Any, Any, Any]:
+    """Return a SUB socket, one that becomes readable when it has connected, and the poller with both."""
+    socket = context.socket(zmq.SUB)
+    socket.set(zmq.RCVHWM, hwm)
+    connected = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
+    _join(socket, address, keys)
+    for topic in topics:
+        socket.subscribe(topic)
+    poller.register(socket, zmq.POLLIN)
+    poller.register(connected, zmq.POLLIN)
+    return socket, connected, poller
+
+
+class _Counters:
+    """What each topic's next counter should be."""
+
+    def __init__(self) -> None:
+        self._expected: dict[str, int] = {}
+
+    def read(self, frames: Sequence[bytes]) -> tuple[str, bytes, int, tuple[int, int] | None]:
+        """Return topic, body, counter, and what was lost in front of it: (first counter, how many)."""
+        topic, body, counter = frames[0].decode(), frames[1], int.from_bytes(frames[2], "little")
+        first = self._expected.get(topic, counter)
+        self._expected[topic] = (counter + 1) % 2**32
+        return topic, body, counter, (first, counter - first) if counter > first else None
 
 
 def _fetch(

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 import zmq
 import zmq.auth
 
-from clarion.notifiers.client import ClientKeys, StreamRefused, core_messages, events, events_async
+from clarion.notifiers.client import ClientKeys, StreamRefused, core_messages, core_messages_async, events, events_async
 from helpers.anyone import mine, mine_money, send, spend
 from helpers.event_source import free_tcp_address, wait_until
 from helpers.node import Node, events_process_of, run_program
@@ -106,7 +107,25 @@ def test_lost_messages_of_a_core_topic_are_fetched(tmp_path: Path) -> None:
         assert got[2][1] == b"end"
 
 
-def test_client_fills_a_gap_in_a_core_topic(tmp_path: Path) -> None:
+def _first(source: Iterator[tuple[str, bytes, int]], got: list[tuple[str, bytes, int]]) -> None:
+    got.extend(next(source) for _ in range(4))
+
+
+def _first_async(source: AsyncIterator[tuple[str, bytes, int]], got: list[tuple[str, bytes, int]]) -> None:
+    async def read() -> None:
+        async with contextlib.aclosing(source):  # type: ignore[type-var]
+            async for message in source:
+                got.append(message)
+                if len(got) == 4:
+                    return
+
+    asyncio.run(read())
+
+
+@pytest.mark.parametrize(("client", "read"), [(core_messages, _first), (core_messages_async, _first_async)])
+def test_client_fills_a_gap_in_a_core_topic(
+    client: Callable[..., Any], read: Callable[[Any, list[tuple[str, bytes, int]]], None], tmp_path: Path
+) -> None:
     replay, forged = free_tcp_address(), free_tcp_address()
     with Node(tmp_path, "-par=1", f"-zmqreplay={replay}", topics=["hashtx"]) as node:
         mine(node, 4)
@@ -114,8 +133,8 @@ def test_client_fills_a_gap_in_a_core_topic(tmp_path: Path) -> None:
         with zmq.Context() as context, context.socket(zmq.XPUB) as publisher:
             publisher.bind(forged)
             got: list[tuple[str, bytes, int]] = []
-            source = core_messages(forged, ["hashtx"], replay)
-            threading.Thread(target=lambda: got.extend(next(source) for _ in range(4)), daemon=True).start()
+            source = client(forged, ["hashtx"], replay)
+            threading.Thread(target=read, args=(source, got), daemon=True).start()
             assert publisher.recv() == b"\x01hashtx"
             # A subscriber that heard message 0 and next 3, as after an overflow.
             for counter in (0, 3):
