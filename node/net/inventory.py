@@ -11,14 +11,18 @@ from clarion.node.net.clock import NetClock
 from clarion.node.net.messages.inventory import GetData, Inv, InvMessage, NotFound
 from clarion.node.net.peer import Peer
 from clarion.node.net.peer_manager import PeerManager
-from clarion.node.net.protocol import BLOCK_TYPES, MAX_BLOCKS_IN_TRANSIT_PER_PEER, MAX_INV_SIZE, TX_TYPES, InvType
+from clarion.node.net.protocol import (
+    BLOCK_TYPES,
+    ITEMS_AT_A_TIME,
+    MAX_BLOCKS_IN_TRANSIT_PER_PEER,
+    MAX_INV_SIZE,
+    TX_TYPES,
+    InvType,
+)
 from clarion.node.net.relay.download import MAX_ANNOUNCEMENTS
 from clarion.node.net.relay.transaction_relay import TransactionRelay
 from clarion.node.net.sync.block_sync import BlockSync
 from clarion.node.primitives.ids import BlockHash
-
-_ITEMS_AT_A_TIME = 1_000
-"""Other peers have their turn after so many."""
 
 logger = logging.getLogger("clarion.net")
 
@@ -44,7 +48,7 @@ class Inventory:
         ignored = InvType.TX if peer.wtxid_relay else InvType.WTX
         blocks = []
         for number, item in enumerate(items, 1):
-            if number % _ITEMS_AT_A_TIME == 0:
+            if number % ITEMS_AT_A_TIME == 0:
                 await asyncio.sleep(0)
             if item.type == InvType.BLOCK:
                 blocks.append(BlockHash(item.hash))
@@ -69,7 +73,9 @@ class Inventory:
     async def _answer(self, peer: Peer, items: Sequence[Inv]) -> None:
         """Answer in the order of the items; what is missing is told before each block and at the end."""
         missing: list[Inv] = []
-        for item in items:
+        for number, item in enumerate(items, 1):
+            if number % ITEMS_AT_A_TIME == 0:
+                await asyncio.sleep(0)
             if peer.leaving:
                 return
             if item.type in TX_TYPES:

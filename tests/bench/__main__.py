@@ -125,7 +125,7 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
     path, what = make_chain_file(work, sizes.blocks)
     calls: dict[str, Callable[[Report], None]] = {
         "node": lambda report: run_node(report, path, what, work, sizes.node_rounds),
-        "sync": lambda report: run_sync(report, path, what, work, sizes.node_rounds),
+        "sync": lambda report: run_sync(report, path, what, work, sizes.rounds),
         "scripts": lambda report: run_scripts(report, path, what, work, sizes.script_blocks, sizes.rounds),
         "load": lambda report: run_load(report, path, what, work, sizes.flushes),
         "stages": lambda report: run_stages(report, path, what, work),

@@ -106,6 +106,7 @@ def run_sync(report: Report, path: Path, what: str, work: Path, rounds: int) -> 
             for count, transport in SYNCS:
                 name = f"{count} peer{'s' * (count > 1)}, {transport}"
                 found.setdefault(name, []).append(sync(servers[:count], transport, work, height))
+            print({name: runs[-1] for name, runs in found.items()}, flush=True)
     _table(report, found)
 
 

@@ -73,6 +73,8 @@ class Node:
         """`options` are command-line options; `topics` are published on one endpoint, `zmq_address`."""
         self.datadir = datadir
         self.chain = chain
+        self.host = "127.0.0.1"
+        """Where its RPC is reached."""
         self.rpc_port = free_port()
         self.zmq_address = f"tcp://127.0.0.1:{free_port()}"
         self.process: subprocess.Popen[bytes] | None = None
@@ -183,7 +185,7 @@ class Node:
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, bytes]:
         """Send one HTTP request and return (status, body)."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.rpc_port, timeout=120)
+        connection = http.client.HTTPConnection(self.host, self.rpc_port, timeout=120)
         try:
             connection.request(method, path, body, headers or {})
             answer = connection.getresponse()

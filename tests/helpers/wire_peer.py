@@ -38,7 +38,7 @@ class WirePeer:
         address: str = "127.0.0.1:50000",
         permissions: Permission = Permission.NONE,
     ) -> None:
-        self._peers = peers
+        self.peers = peers
         self._far = V1Transport(MAGIC)
         self.peer = Peer(
             peers.next_id(),
@@ -73,7 +73,7 @@ class WirePeer:
 
         async def handle() -> None:
             for command, payload in messages:
-                await self._peers.process(self.peer, Received(command, payload, len(payload)))
+                await self.peers.process(self.peer, Received(command, payload, len(payload)))
 
         asyncio.run(handle())
 

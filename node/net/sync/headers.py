@@ -20,6 +20,7 @@ from clarion.node.net.messages.inventory import GetData, Inv
 from clarion.node.net.peer import Peer
 from clarion.node.net.permissions import Permission
 from clarion.node.net.protocol import (
+    ITEMS_AT_A_TIME,
     MAX_BLOCKS_IN_TRANSIT_PER_PEER,
     MAX_HEADERS_RESULTS,
     InvType,
@@ -293,7 +294,9 @@ class HeaderSync:
     async def handle_inventory(self, peer: Peer, hashes: Sequence[BlockHash]) -> None:
         """Take note of blocks that a peer announced by `inv`, and ask for the headers of the last new one."""
         last_new = None
-        for block_hash in hashes:
+        for number, block_hash in enumerate(hashes, 1):
+            if number % ITEMS_AT_A_TIME == 0:
+                await asyncio.sleep(0)
             note_block(self._manager, peer.state(SyncState), block_hash)
             known = self._manager.lookup(block_hash)
             logger.debug("got inv: block %s  %s peer=%d", hash_to_hex(block_hash), "have" if known else "new", peer.id)
