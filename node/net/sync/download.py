@@ -36,8 +36,8 @@ LIMITED_PEER_BLOCKS = 288
 STALLING_TIMEOUT_US = 2 * SECOND_US
 MAX_STALLING_TIMEOUT_US = 64 * SECOND_US
 MAX_SOURCES = 10_000
-MAX_PENDING = 32
-"""Blocks of one peer that may be in work in initial download."""
+MAX_PENDING_BYTES = 32_000_000
+"""Of the blocks of one peer so many bytes may be in work in initial download."""
 
 logger = logging.getLogger("clarion.net")
 
@@ -90,25 +90,39 @@ class BlockDownload:
         self._recent.keep(block)
         self._note_source(block_hash, peer, not via_compact_block)
         work = 0 if parent is None else parent.chainwork + block_proof(block.header.bits)
-        # The request stays until the block is stored, so that nobody else is asked for it meanwhile.
+        requested = self._requests.is_requested(block_hash)
+        if self._manager.initial_download:
+            # Commits come in batches there: the peer must not wait for them before it is asked for more.
+            self._requests.begin_work(block_hash, peer, self._context.clock.now_us())
+        # Else the request stays until the block is stored, so that nobody else is asked for it meanwhile.
         future = self._context.chain.submit(
             self._manager.process_new_block,
             block,
-            force=self._requests.is_requested(block_hash) or via_compact_block,
+            force=requested or via_compact_block,
             min_pow_checked=via_compact_block or (parent is not None and work >= self._headers.work_threshold()),
         )
-        pending = peer.state(SyncState).pending
-        pending.append(asyncio.ensure_future(self._conclude(peer, block_hash, asyncio.wrap_future(future))))
-        room = MAX_PENDING if self._manager.initial_download else 0
-        while len(pending) > room:
-            await pending.popleft()
+        state = peer.state(SyncState)
+        size = len(block.raw)
+        state.pending.append(
+            (asyncio.ensure_future(self._conclude(peer, block_hash, asyncio.wrap_future(future))), size)
+        )
+        state.pending_bytes += size
+        most = MAX_PENDING_BYTES if self._manager.initial_download else 0
+        while state.pending_bytes > most:
+            await self._settle_one(state)
 
     async def settle(self, peer: Peer, command: str) -> None:
         """Wait for the peer's blocks before anything else of it is handled: answers come in order."""
-        pending = peer.state(SyncState).pending
+        state = peer.state(SyncState)
         if command != "block":
-            while pending:
-                await pending.popleft()
+            while state.pending:
+                await self._settle_one(state)
+
+    @staticmethod
+    async def _settle_one(state: SyncState) -> None:
+        task, size = state.pending.popleft()
+        state.pending_bytes -= size
+        await task
 
     async def _conclude(self, peer: Peer, block_hash: BlockHash, future: "asyncio.Future[BlockOutcome]") -> None:
         try:
@@ -116,6 +130,8 @@ class BlockDownload:
         except StorageError as error:
             logger.error("block %s is lost: %s", hash_to_hex(block_hash), error)
             return
+        finally:
+            self._requests.end_work(block_hash)
         now_us = self._context.clock.now_us()
         if outcome.new:
             peer.last_block = self._context.clock.now()

@@ -14,6 +14,8 @@ class BlockRequests:
 
     def __init__(self) -> None:
         self._by_hash: dict[BlockHash, list[Peer]] = {}
+        self._in_work: set[BlockHash] = set()
+        """Blocks that have come in initial download and are not in the chain yet: nobody is to be asked for them."""
         self.downloading_from = 0
         """How many peers have an open request."""
 
@@ -21,8 +23,8 @@ class BlockRequests:
         return sum(map(len, self._by_hash.values()))
 
     def is_requested(self, block_hash: BlockHash) -> bool:
-        """Whether anybody was asked for a block."""
-        return block_hash in self._by_hash
+        """Whether anybody was asked for a block, or it has come and is in work."""
+        return block_hash in self._by_hash or block_hash in self._in_work
 
     def first_peer(self, block_hash: BlockHash) -> Peer | None:
         """Return who was asked for a block first."""
@@ -43,6 +45,15 @@ class BlockRequests:
             state.downloading_since_us = now_us
             self.downloading_from += 1
         self._by_hash.setdefault(entry.hash, []).append(peer)
+
+    def begin_work(self, block_hash: BlockHash, peer: Peer, now_us: int) -> None:
+        """Note that a peer has sent a block: it owes us one less, while the block is in work."""
+        self.remove(block_hash, now_us, peer)
+        self._in_work.add(block_hash)
+
+    def end_work(self, block_hash: BlockHash) -> None:
+        """Note that the work on a block is over."""
+        self._in_work.discard(block_hash)
 
     def remove(self, block_hash: BlockHash, now_us: int, only: Peer | None = None) -> bool:
         """Forget requests for a block, all of them or one peer's; whether there were any."""

@@ -29,8 +29,9 @@ class SyncState:
     best_header_sent: BlockIndexEntry | None = None
     in_flight: dict[BlockHash, BlockIndexEntry] = field(default_factory=dict)
     """Blocks that were asked for, in the order of asking."""
-    pending: "deque[asyncio.Task[None]]" = field(default_factory=deque)
-    """Blocks that it sent and that are in work."""
+    pending: "deque[tuple[asyncio.Task[None], int]]" = field(default_factory=deque)
+    """Blocks that it sent and that are in work, with their sizes."""
+    pending_bytes: int = 0
     downloading_since_us: int = 0
     stalling_since_us: int = 0
     sync_started: bool = False

@@ -1,8 +1,11 @@
 """Headers and blocks between a node and a peer by hand, without sockets."""
 
+import threading
+
 import pytest
 
 from clarion.node.chain.block_index import BlockIndexEntry
+from clarion.node.chain.manager import ChainManager
 from clarion.node.net.messages.blocks import BlockMessage, GetBlocks, GetHeaders, Headers
 from clarion.node.net.messages.handshake import Version
 from clarion.node.net.messages.inventory import GetData, Inv, InvMessage
@@ -163,3 +166,21 @@ def test_whom_no_block_can_be_fetched_from(stack: ApiStack, peers: PeerManager, 
     stack.service.manager.state.importing = True
     assert sync.fetch(old.peer.id, entry) == "Loading blocks ..."
     assert stranger.commands() == old.commands() == []
+
+
+def test_a_peer_is_asked_for_more_while_its_blocks_are_in_work(
+    stack: ApiStack, wire: WirePeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ChainManager, "initial_download", property(lambda self: True))
+    blocks = chain_of(20)
+    wire.say(headers_of(blocks))
+    wire.sent()
+    at_work = threading.Event()
+    stack.service.submit(at_work.wait, 20)
+    try:
+        wire.say(*[BlockMessage(block) for block in blocks[:2]])
+        requests = [message for message in wire.sent() if isinstance(message, GetData)]
+        assert [item.hash for request in requests for item in request.items] == [each.hash for each in blocks[16:18]]
+        assert len(wire.peer.state(SyncState).in_flight) == 16
+    finally:
+        at_work.set()
