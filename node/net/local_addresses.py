@@ -63,6 +63,11 @@ class LocalAddresses:
             known.port = endpoint.port
         return True
 
+    def remove(self, address: NetAddress) -> None:
+        """Forget an address that is ours no more."""
+        if self._known.pop(address, None) is not None and self._options.log_ips:
+            logger.info("RemoveLocal(%s)", address)
+
     def learn(self, binds: Sequence[Bind]) -> None:
         """Learn what the operator says, and what follows from where we listen."""
         for endpoint in self._options.external:

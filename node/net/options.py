@@ -21,6 +21,22 @@ class SeedOptions:
     fixed: bool = True
 
 
+TOR_CONTROL = "127.0.0.1:9051"
+"""Where Tor's control port usually is."""
+
+
+@dataclass(frozen=True, slots=True)
+class TorOptions:
+    """How Tor is asked for an onion service."""
+
+    control: str = TOR_CONTROL
+    password: str = ""
+    finds_proxy: bool = True
+    """Onion addresses are reached by the proxy that Tor itself offers: -onion says nothing else."""
+    may_reach: bool = True
+    """Whether -onlynet leaves onion addresses in."""
+
+
 @dataclass(frozen=True, slots=True)
 class NetOptions:
     """Settings with Core's names. Texts of addresses are `host`, `host:port` or `[host]:port`."""
@@ -39,6 +55,8 @@ class NetOptions:
     reachable: frozenset[Network] = frozenset((Network.IPV4, Network.IPV6))
     """Networks that we connect to by our own choice."""
     proxies: Proxies = field(default_factory=Proxies)
+    tor: TorOptions | None = None
+    """None: no onion service is wanted."""
     dns: bool = True
     """Whether names are looked up at all."""
     discover: bool = True

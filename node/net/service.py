@@ -33,6 +33,7 @@ from clarion.node.net.relay.transaction_relay import TransactionRelay
 from clarion.node.net.seeding import Seeding
 from clarion.node.net.slots import Slots, limits_of
 from clarion.node.net.sync.block_sync import BlockSync
+from clarion.node.net.tor.onion_service import OnionService
 from clarion.node.primitives.block import Block
 from clarion.node.scheduler import Scheduler
 
@@ -185,6 +186,7 @@ class NetService:
         elif connect:
             self.spawn(self.added_nodes.keep_only(connect))
         self.spawn(self.relay.reception.work())
+        self._ask_for_onion_service()
         self._started.set()
         await self._stopping.wait()
         self.listener.close()
@@ -197,6 +199,19 @@ class NetService:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.bans.dump()
         self.addresses.save()
+
+    def _ask_for_onion_service(self) -> None:
+        tor, binds = self.context.options.tor, self.listener.binds
+        if tor is None or not binds:
+            return
+        onion = [bind.endpoint for bind in binds if bind.onion]
+        target = (onion or [binds[0].endpoint])[0]
+        if len(onion) > 1:
+            logger.warning(
+                "More than one onion bind address is provided. Using %s for the automatically created Tor onion service.",
+                target,
+            )
+        self.spawn(OnionService(self.context, tor, self.addresses.own, target).run())
 
     def _listen_to_chain(self) -> None:
         manager = self.context.chain.manager

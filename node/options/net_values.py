@@ -19,7 +19,7 @@ from clarion.node.options.listen_values import (
     read_listen,
     read_whitelist,
 )
-from clarion.node.options.proxy_values import read_networks
+from clarion.node.options.proxy_values import read_networks, read_tor
 from clarion.node.options.reader import OptionReader
 from clarion.node.options.settings import Value
 from clarion.node.options.values import check_port
@@ -44,7 +44,8 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
     check_ports(read)
     alone = connect is not None or max_connections == 0
     listen = read_listen(read, alone=alone)
-    reachable, proxies = read_networks(read, listens_on_onion=read.flag("listenonion", listen))
+    listens_on_onion = read.flag("listenonion", listen)
+    reachable, proxies = read_networks(read, listens_on_onion=listens_on_onion)
     binds, onion_binds = read_binds(read)
     whitelist = read_whitelist(read)
     check_doubled_binds(binds, onion_binds, whitelist)
@@ -62,6 +63,7 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
         seeds=_seeds(read, reachable, alone=alone),
         reachable=reachable,
         proxies=proxies,
+        tor=read_tor(read) if listens_on_onion else None,
         dns=read.flag("dns", True),
         discover=read.flag("discover", listen and not external and not has_proxy(read)),
         external=external,

@@ -1,6 +1,6 @@
 """The values of the options that say which networks there are and how they are reached.
 
-Owns: -onlynet, -proxy, -onion, -cjdnsreachable, -i2psam and how they act on each other. Never: connecting.
+Owns: -onlynet, -proxy, -onion, -torcontrol, -torpassword, -cjdnsreachable, -i2psam and how they act on each other. Never: connecting.
 """
 
 import socket
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from clarion.node.errors import ConfigError
 from clarion.node.net.address import Endpoint, Network, parse_address, parse_endpoint, split_host_port
+from clarion.node.net.options import TOR_CONTROL, TorOptions
 from clarion.node.net.proxy import DEFAULT_PORT, UNIX_PREFIX, Proxies, Proxy
 from clarion.node.options.reader import OptionReader
 
@@ -105,6 +106,17 @@ def _read_onion(
         proxies.pop(Network.ONION, None)
     elif text:
         proxies[Network.ONION] = _proxy("onion", text, dns=dns, isolates=isolates)
+
+
+def read_tor(read: OptionReader) -> TorOptions:
+    """Return how Tor is asked for an onion service."""
+    networks = read.texts("onlynet")
+    return TorOptions(
+        control=read.text("torcontrol") or TOR_CONTROL,
+        password=read.text("torpassword"),
+        finds_proxy=not read.text("onion"),
+        may_reach=not networks or Network.ONION in read_only_networks(read),
+    )
 
 
 def _read_i2p(text: str, reachable: set[Network], *, limited: bool, dns: bool) -> None:

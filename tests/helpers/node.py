@@ -106,6 +106,7 @@ class Node:
             f"-chain={self.chain}",
             "-server=1",
             "-listen=0",
+            "-listenonion=0",
             *self._isolation(),
             f"-rpcport={self.rpc_port}",
             "-rest=1",

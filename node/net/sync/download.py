@@ -214,6 +214,8 @@ class BlockDownload:
         highest = min(best.height, window_end + 1)
         wanted: list[BlockIndexEntry] = []
         waiting_for: Peer | None = None
+        moves = False
+        """Nobody keeps the window from moving: it is about to."""
         walked = common
         while walked.height < highest:
             for entry in _path(best, walked.height, min(highest - walked.height, max(count - len(wanted), 128))):
@@ -222,12 +224,16 @@ class BlockDownload:
                     return wanted, None
                 if entry.has_data or entry in view:
                     if entry.chain_tx_count:
-                        state.last_common = entry
+                        # The next window begins here.
+                        state.last_common, moves = entry, True
+                elif self._requests.is_in_work(entry.hash):
+                    moves = True
                 elif self._requests.is_requested(entry.hash):
                     waiting_for = waiting_for or self._requests.first_peer(entry.hash)
                 elif entry.height > window_end:
                     # Nothing can be fetched because of the block that somebody owes us.
-                    return wanted, waiting_for if not wanted and waiting_for is not peer else None
+                    stalls = not wanted and not moves and waiting_for is not peer
+                    return wanted, waiting_for if stalls else None
                 elif not (is_limited(peer) and best.height - entry.height >= LIMITED_PEER_BLOCKS - 2):
                     wanted.append(entry)
                     if len(wanted) == count:

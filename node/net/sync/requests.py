@@ -24,7 +24,11 @@ class BlockRequests:
 
     def is_requested(self, block_hash: BlockHash) -> bool:
         """Whether anybody was asked for a block, or it has come and is in work."""
-        return block_hash in self._by_hash or block_hash in self._in_work
+        return block_hash in self._by_hash or self.is_in_work(block_hash)
+
+    def is_in_work(self, block_hash: BlockHash) -> bool:
+        """Whether a block has come in initial download and is on its way into the chain."""
+        return block_hash in self._in_work
 
     def first_peer(self, block_hash: BlockHash) -> Peer | None:
         """Return who was asked for a block first."""

@@ -135,3 +135,13 @@ def test_addresses_of_cjdns(tmp_path: Path) -> None:
     assert str(endpoint) == "1.2.3.4:5"
     address = read(tmp_path, "-externalip=fc00::1").external[0].address
     assert (private(address).network, on_cjdns(address).network) == (Network.IPV6, Network.CJDNS)
+
+
+def test_where_tor_is_asked_for_an_onion_service(tmp_path: Path) -> None:
+    assert read(tmp_path, "-listen=0").tor is None
+    usual = read(tmp_path, "-listen=1").tor
+    assert usual is not None
+    assert (usual.control, usual.password, usual.finds_proxy, usual.may_reach) == ("127.0.0.1:9051", "", True, True)
+    other = read(tmp_path, "-listen=1", "-torcontrol=localhost:2", "-torpassword=x", "-onion=0", "-onlynet=ipv4").tor
+    assert other is not None
+    assert (other.control, other.password, other.finds_proxy, other.may_reach) == ("localhost:2", "x", False, False)

@@ -1,0 +1,1 @@
+"""An onion service by which others reach this node over Tor."""
