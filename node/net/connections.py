@@ -19,6 +19,7 @@ from clarion.node.net.eviction import Candidate, select_peer_to_evict
 from clarion.node.net.handshake import PingState
 from clarion.node.net.keyed_hash import KeyedHash
 from clarion.node.net.listener import Bind
+from clarion.node.net.message_capture import MessageCapture
 from clarion.node.net.network_groups import NETWORK_NUMBERS, group_of
 from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.peer_manager import PeerManager
@@ -50,6 +51,8 @@ class Connections:
         self._limits = limits
         self._spawn = spawn
         self._hash = KeyedHash()
+        captures = context.options.capture_messages
+        self._capture = MessageCapture(context.data_dir, context.clock.now_us) if captures else None
         self.active = context.options.network_active
         """Whether there are to be connections at all."""
 
@@ -218,6 +221,8 @@ class Connections:
             log_ips=self._context.options.log_ips,
         )
         peer.group = self._hash(b"group", group_of(endpoint.address))
+        if self._capture is not None:
+            peer.capture = self._capture.of_peer(endpoint)
         return peer
 
     def _endpoint(self, writer: asyncio.StreamWriter, which: str) -> Endpoint:

@@ -77,6 +77,7 @@ class NetOptions:
     max_send_buffer: int = 1_000_000
     max_receive_buffer: int = 5_000_000
     log_ips: bool = False
+    capture_messages: bool = False
     check_addresses: int = 0
     """About one in so many operations on remembered addresses checks them all; 0: none."""
     fixed_address_key: bool = False

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TypeVar
 
 from clarion.node.net.address import Endpoint, Network
+from clarion.node.net.message_capture import Capture
 from clarion.node.net.messages.message import Message
 from clarion.node.net.permissions import Permission
 from clarion.node.net.protocol import INIT_PROTO_VERSION
@@ -106,6 +107,8 @@ class Peer:
         self.drain: Callable[[], Awaitable[None]] = _drained
         """Waits until the connection can take more; what makes long answers waits before each part."""
         self.now_seconds: Callable[[], int] = lambda: 0
+        self.capture: Capture | None = None
+        """Takes all messages, where the operator wants them kept."""
 
     def state(self, kind: type[State]) -> State:
         """Return what a part of the node keeps about this peer; `kind()` makes it at first use."""
@@ -171,6 +174,8 @@ class Peer:
         if self.leaving:
             return
         logger.debug("sending %s (%d bytes) peer=%d", command, len(payload), self.id)
+        if self.capture is not None:
+            self.capture(command, payload, False)
         data = self.transport.encode(command, payload)
         self.bytes_sent[command] += len(data)
         self.write(data)

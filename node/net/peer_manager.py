@@ -80,6 +80,8 @@ class PeerManager:
     async def process(self, peer: Peer, received: Received) -> None:
         """Handle one message to its end."""
         command, payload = received.command, received.payload
+        if peer.capture is not None:
+            peer.capture(command, payload, True)
         logger.debug("received: %s (%d bytes) peer=%d", sanitize(command), len(payload), peer.id)
         if peer.version == 0 and command != "version":
             logger.debug(

@@ -79,6 +79,7 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
         max_send_buffer=1_000 * read.number("maxsendbuffer", 1_000),
         max_receive_buffer=1_000 * read.number("maxreceivebuffer", 5_000),
         log_ips=read.flag("logips", False),
+        capture_messages=read.flag("capturemessages", False),
         check_addresses=min(max(0, read.number("checkaddrman", 0)), 1_000_000),
         fixed_address_key="addrman" in read.texts("test"),
         peer_block_filters=read_peer_block_filters(read),

@@ -74,7 +74,7 @@ LOGGING = [
 ]
 
 TESTING = [
-    Option("capturemessages", _FLAG, _DEBUG, "Write all P2P messages to files", "0", debug_only=True, effect=_LATER),
+    Option("capturemessages", _FLAG, _DEBUG, "Write all P2P messages to files", "0", debug_only=True),
     Option("checkaddrman", _NUM, _DEBUG, "Check addrman every <n> operations", "0", "=<n>", debug_only=True),
     Option(
         "checkblockindex",
