@@ -6,7 +6,7 @@ Runs on the chain thread; a failed write raises StorageError and the node stops,
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from clarion.node.chain.block_index import BlockIndexEntry
@@ -176,9 +176,12 @@ class Journal:
             rows, self._early = self._early, []
             self.on_early(rows)
 
-    def confirmed(self, txid: Txid, mempool_sequence: int) -> None:
-        """Note that a transaction left the mempool for a block. One row tells of all that follow each other."""
-        self._confirmed.append((txid, mempool_sequence))
+    def confirmed(self, txids: Iterable[tuple[Txid, int]]) -> None:
+        """Note that transactions, each with its mempool sequence, leave the mempool for a block.
+
+        One row tells of all that follow each other.
+        """
+        self._confirmed += txids
 
     def _seal_confirmed(self) -> None:
         if self._confirmed:

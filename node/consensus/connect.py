@@ -20,6 +20,7 @@ from clarion.node.consensus.disconnect import DisconnectDelta, disconnect_block
 from clarion.node.consensus.position import ChainPosition
 from clarion.node.consensus.sigops import block_legacy_sigops, input_sigop_cost
 from clarion.node.consensus.subsidy import block_subsidy
+from clarion.node.consensus.tx_notes import NOTED_FLAGS
 from clarion.node.consensus.tx_verify import (
     calculate_sequence_locks,
     check_tx_inputs,
@@ -112,6 +113,19 @@ def script_failure(error: ScriptError, input_index: int, tx: Transaction) -> Blo
     )
 
 
+def _fee(tx: Transaction, spent: Sequence[Coin | None], height: int) -> int:
+    try:
+        return check_tx_inputs(tx, spent, height)
+    except TxInvalid as error:
+        debug = f"{error.debug} in transaction {hash_to_hex(tx.txid)}"
+        raise BlockInvalid(error.reject_reason, debug) from None
+
+
+def _all_spendable(spent: Sequence[Coin | None]) -> bool:
+    """Whether all coins exist and none is a coinbase's, whose age would have to be looked at."""
+    return not [coin for coin in spent if coin is None or coin.code & 1]
+
+
 def _add_outputs(created: dict[OutPoint, Coin], unspent: dict[OutPoint, Coin], tx: Transaction, code: int) -> None:
     txid = tx.txid
     for index, txout in enumerate(tx.outputs):
@@ -160,6 +174,7 @@ def connect_block(
     jobs: list[ScriptJob] = []
     spent_lists: list[Sequence[Coin]] = []
     spent_raw: list[bytes] = []
+    noted = flags & NOTED_FLAGS == NOTED_FLAGS
     fees = 0
     input_count = 0
     sigop_cost = 0
@@ -171,24 +186,25 @@ def connect_block(
         spent: list[Coin] = []
         if tx_index:
             spent = [take(txin.prevout, None) for txin in inputs]
+            notes = tx.notes if noted else None
             # 2. bad-txns-inputs-missingorspent, -premature-spend-of-coinbase, -inputvalues-outofrange, -in-belowout
-            try:
-                fees += check_tx_inputs(tx, spent, height)
-            except TxInvalid as error:
-                debug = f"{error.debug} in transaction {hash_to_hex(tx.txid)}"
-                raise BlockInvalid(error.reject_reason, debug) from None
+            fees += _fee(tx, spent, height) if notes is None or not _all_spendable(spent) else notes.fee_sat
             # 3. bad-txns-accumulated-fee-outofrange
             if fees > MAX_MONEY:
                 raise BlockInvalid("bad-txns-accumulated-fee-outofrange", "accumulated fee in the block out of range")
             # 4. bad-txns-nonfinal (BIP68)
-            if enforce_bip68 and tx.version >= 2 and has_sequence_locks(tx):
+            if enforce_bip68 and (has_sequence_locks(tx) if notes is None else notes.has_sequence_locks):
                 locks = calculate_sequence_locks(tx, [coin.code >> 1 for coin in spent], prev)
                 if not evaluate_sequence_locks(locks, prev):
                     debug = f"contains a non-BIP68-final transaction {hash_to_hex(tx.txid)}"
                     raise BlockInvalid("bad-txns-nonfinal", debug)
-            sigop_cost += input_sigop_cost(tx, spent, flags)
-            # Encoded while the coins are at hand: later they have left the processor's caches.
-            raw = encode_outputs(spent)
+            if notes is None:
+                sigop_cost += input_sigop_cost(tx, spent, flags)
+                # Encoded while the coins are at hand: later they have left the processor's caches.
+                raw = encode_outputs(spent)
+            else:
+                sigop_cost += notes.input_sigop_cost
+                raw = notes.spent_raw
             jobs.append(ScriptJob(tx, spent, tx_index, raw))
             spent_lists.append(spent)
             spent_raw.append(raw)

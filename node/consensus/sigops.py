@@ -61,7 +61,9 @@ def block_legacy_sigops(block: Block) -> list[int]:
     """Return `legacy_sigops` of every transaction. They are counted once, though two rules need them."""
     counts = block.legacy_sigops
     if counts is None:
-        counts = block.legacy_sigops = [legacy_sigops(tx) for tx in block.txs]
+        counts = block.legacy_sigops = [
+            legacy_sigops(tx) if tx.notes is None else tx.notes.legacy_sigops for tx in block.txs
+        ]
     return counts
 
 

@@ -39,6 +39,8 @@ class BlockUpdates:
         self._readmit = readmit
         self._disconnected = DisconnectedTransactions()
         self._holding = False
+        self._confirmed: list[tuple[list[MempoolEntry], int]] = []
+        """What blocks confirmed and is still in the pool, with the height of each block."""
         self.on_connected: Callable[[Block], None] = lambda block: None
         """Called with each block behind the pool, before the commit that tells it; it must return at once."""
         self.on_disconnected: Callable[[], None] = lambda: None
@@ -58,7 +60,8 @@ class BlockUpdates:
             self._holding = True
 
     def release(self) -> None:
-        """What the blocks did is committed: let others see the pool again."""
+        """What the blocks did is committed: bring it to an end, and let others see the pool again."""
+        self._remove_confirmed()
         if self._holding:
             self._holding = False
             self._pool.lock.release()
@@ -71,36 +74,52 @@ class BlockUpdates:
     # --- one block --------------------------------------------------------------------------------------------------
 
     def block_connected(self, block: Block, height: int) -> None:
-        """Remove what the block confirms, and what spends the same coins with all that depends on it."""
+        """Tell what the block confirms, and remove what spends the same coins with all that depends on it.
+
+        What is confirmed leaves the pool once the block is committed: nobody should wait for that to hear of the block.
+        """
         pool = self._pool
         self._hold()
-        confirmed = []
-        if not self.idle:
-            for tx in block.txs:
-                entry = pool.get(tx.txid)
-                if entry is not None:
-                    confirmed.append(entry)
-                    pool.remove_unchecked(entry, RemovalReason.BLOCK)
-                self._remove_conflicts(tx)
-                pool.clear_prioritisation(tx.txid)
-        for observer in pool.observers:
-            observer.removed_for_block(confirmed, height)
+        self._remove_confirmed()
+        self._confirmed.append(([] if self.idle else self._confirm(block.txs), height))
         pool.rolling_fee.block_connected()
         pool.transactions_updated += 1
         pool.generation += 1
         self._disconnected.remove_confirmed(block.txs)
         self.on_connected(block)
 
-    def _remove_conflicts(self, tx: Transaction) -> None:
-        for txin in tx.inputs:
-            conflict = self._pool.spender(txin.prevout)
-            if conflict is not None:
-                self._pool.clear_prioritisation(conflict.txid)
-                self._pool.remove_recursive(conflict.tx, RemovalReason.CONFLICT)
+    def _confirm(self, txs: Sequence[Transaction]) -> list[MempoolEntry]:
+        """Return the entries of what is confirmed. They are told, in between the conflicts, which are removed."""
+        pool = self._pool
+        entries: list[MempoolEntry] = []
+        told = 0
+        for tx in txs:
+            entry = pool.get(tx.txid)
+            if entry is not None:
+                entries.append(entry)
+            # Nothing else in the pool spends what one of its own transactions spends.
+            elif conflicts := [each for txin in tx.inputs if (each := pool.spender(txin.prevout)) is not None]:
+                pool.tell_confirmed(entries[told:])
+                told = len(entries)
+                for conflict in conflicts:
+                    pool.clear_prioritisation(conflict.txid)
+                    pool.remove_recursive(conflict.tx, RemovalReason.CONFLICT)
+        pool.tell_confirmed(entries[told:])
+        if pool.deltas:
+            for tx in txs:
+                pool.clear_prioritisation(tx.txid)
+        return entries
+
+    def _remove_confirmed(self) -> None:
+        """Take out what is confirmed. Whatever else is done with the pool comes behind this."""
+        confirmed, self._confirmed = self._confirmed, []
+        for entries, height in confirmed:
+            self._pool.remove_confirmed(entries, height)
 
     def block_disconnected(self, block: Block) -> None:
         """Keep the block's transactions until the reorganisation is over."""
         self._hold()
+        self._remove_confirmed()
         for tx in self._disconnected.add_block(block):
             self._pool.remove_recursive(tx, RemovalReason.REORG)
         self._pool.transactions_updated += 1
@@ -112,6 +131,7 @@ class BlockUpdates:
     def reorganised(self, *, readmit: bool) -> None:
         """Take back what was disconnected and may come back, and remove what is no longer valid in the next block."""
         self._hold()
+        self._remove_confirmed()
         returned = self._take_back(readmit)
         self._link_returned(returned)
         self._remove_invalid()
@@ -183,5 +203,6 @@ class BlockUpdates:
         """Check the pool's consistency, as often as -checkmempool says. A fault is an AssertionError."""
         ratio = self._pool.options.check_ratio
         if ratio and random.randrange(ratio) == 0:
+            self._remove_confirmed()
             with self._pool.lock:
                 check_consistency(self._pool, self._state)

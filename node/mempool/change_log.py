@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from clarion.node.chain.journal import Journal
 from clarion.node.events.mempool_rows import added_body, removed_body, reset_body
 from clarion.node.events.row import EventKind
-from clarion.node.mempool.changes import Added, RemovalReason, Removed
+from clarion.node.mempool.changes import Added, Removed
 from clarion.node.mempool.entry import MempoolEntry
 
 
@@ -31,12 +31,12 @@ class ChangeLog:
 
     def tx_removed(self, removed: Removed) -> None:
         """Note that a transaction has left, and why."""
-        txid = removed.entry.txid
-        if removed.reason is RemovalReason.BLOCK:
-            self._journal.confirmed(txid, removed.sequence)
-            return
         body = removed_body(removed.sequence, removed.replaced_by)
-        self._journal.pool_row(EventKind.TX_REMOVED, body, txid=txid, reason=removed.reason.value)
+        self._journal.pool_row(EventKind.TX_REMOVED, body, txid=removed.entry.txid, reason=removed.reason.value)
+
+    def confirmed(self, entries: Sequence[MempoolEntry], sequence: int) -> None:
+        """Note that transactions leave for a block: it is committed together with that."""
+        self._journal.confirmed([(entry.txid, sequence + at) for at, entry in enumerate(entries)])
 
     def removed_for_block(self, entries: Sequence[MempoolEntry], height: int) -> None:
-        """Do nothing: each of them was noted before."""
+        """Do nothing: they were noted before."""

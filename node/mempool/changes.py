@@ -14,12 +14,11 @@ from clarion.node.primitives.ids import Txid
 
 
 class RemovalReason(StrEnum):
-    """Why a transaction left the pool, by the reference's names."""
+    """Why a transaction left the pool without having been confirmed, by the reference's names."""
 
     EXPIRY = "expiry"
     SIZELIMIT = "sizelimit"
     REORG = "reorg"
-    BLOCK = "block"
     CONFLICT = "conflict"
     REPLACED = "replaced"
 
@@ -44,7 +43,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A transaction left the pool. `sequence` is the pool's number of this change; clients don't hear it for `block`."""
+    """A transaction left the pool unconfirmed. `sequence` is the pool's number of this change."""
 
     entry: MempoolEntry
     reason: RemovalReason
@@ -59,9 +58,16 @@ class PoolObserver(Protocol):
     def tx_added(self, added: Added) -> None: ...
     def tx_removed(self, removed: Removed) -> None: ...
 
-    def removed_for_block(self, entries: Sequence[MempoolEntry], height: int) -> None:
-        """A block at `height` was connected; `entries` are those of its transactions that were in the pool.
+    def confirmed(self, entries: Sequence[MempoolEntry], sequence: int) -> None:
+        """A block that is about to be committed holds these transactions; their removals have the numbers from `sequence`.
 
-        `tx_removed` was called for each of them before, in between those of their conflicts.
+        Called once for those that follow each other, in between the removals of their conflicts.
+        """
+        ...
+
+    def removed_for_block(self, entries: Sequence[MempoolEntry], height: int) -> None:
+        """The transactions that the block at `height` confirmed have been taken out. Called for every block.
+
+        By then the block is committed, unless the node is catching up.
         """
         ...

@@ -260,10 +260,28 @@ class Mempool:
         self.generation += 1
 
     def remove_unchecked(self, entry: MempoolEntry, reason: RemovalReason, replaced_by: Txid | None = None) -> None:
-        """Tell that an entry goes, then take it out. Its descendants must go as well unless a block confirmed it."""
+        """Tell that an entry goes, then take it out. Its descendants must go as well."""
         removed = Removed(entry, reason, self.next_sequence(), replaced_by)
         for observer in self.observers:
             observer.tx_removed(removed)
+        self._take_out(entry)
+
+    def tell_confirmed(self, entries: Sequence[MempoolEntry]) -> None:
+        """Tell that these go, with a number for each, since a block has them. `remove_confirmed` must follow."""
+        first = self.sequence
+        self.sequence += len(entries)
+        if entries:
+            for observer in self.observers:
+                observer.confirmed(entries, first)
+
+    def remove_confirmed(self, entries: Sequence[MempoolEntry], height: int) -> None:
+        """Take out all that the block at `height` confirmed; descendants stay. Then tell that it is over."""
+        for entry in entries:
+            self._take_out(entry)
+        for observer in self.observers:
+            observer.removed_for_block(entries, height)
+
+    def _take_out(self, entry: MempoolEntry) -> None:
         for txin in entry.tx.inputs:
             del self.next_tx[txin.prevout]
         self.remove_unbroadcast(entry.txid, unchecked=True)

@@ -54,20 +54,25 @@ class ScriptPool:
             self._by_script.setdefault(script_hash, {})[txid] = None
 
     def tx_removed(self, removed: Removed) -> None:
-        """Forget them."""
-        txid = removed.entry.txid
-        if txid not in self._spent:
-            # It was evicted before it was told that it came.
-            return
-        for script_hash in self._script_hashes(removed.entry):
-            of_script = self._by_script[script_hash]
-            del of_script[txid]
-            if not of_script:
-                del self._by_script[script_hash]
-        del self._spent[txid]
+        """Forget them, unless it was evicted before it was told that it came."""
+        if removed.entry.txid in self._spent:
+            self._forget(removed.entry)
+
+    def confirmed(self, entries: Sequence[MempoolEntry], sequence: int) -> None:
+        """Do nothing: they are here until the block is committed."""
 
     def removed_for_block(self, entries: Sequence[MempoolEntry], height: int) -> None:
-        """Do nothing: each of them was told before."""
+        """Forget the scripts of what a block confirmed."""
+        for entry in entries:
+            self._forget(entry)
+
+    def _forget(self, entry: MempoolEntry) -> None:
+        for script_hash in self._script_hashes(entry):
+            of_script = self._by_script[script_hash]
+            del of_script[entry.txid]
+            if not of_script:
+                del self._by_script[script_hash]
+        del self._spent[entry.txid]
 
     def _script_hashes(self, entry: MempoolEntry) -> set[bytes]:
         scripts = {output.script_pubkey for output in entry.tx.outputs}

@@ -12,6 +12,7 @@ from clarion.node.errors import DecodeError, EndOfData
 from clarion.node.primitives.codec import compact_size, read_compact_size, read_var_bytes, var_bytes
 from clarion.node.primitives.ids import NULL_OUTPOINT, OutPoint, Txid, Wtxid
 from clarion.node.primitives.script import MAX_SCRIPT_SIZE, has_valid_ops
+from clarion.node.primitives.tx_notes import TxNotes
 
 WITNESS_SCALE_FACTOR = 4
 
@@ -71,9 +72,21 @@ class Transaction:
 
     `version` and `lock_time` are uint32; `raw` is the full encoding, with witness where there is one;
     `base_size` is the length of the encoding without witness, in bytes; `txid` and `wtxid` are in internal order.
+    `notes` is what checks found out about it before its block came, None until then.
     """
 
-    __slots__ = ("base_size", "has_witness", "inputs", "lock_time", "outputs", "raw", "txid", "version", "wtxid")
+    __slots__ = (
+        "base_size",
+        "has_witness",
+        "inputs",
+        "lock_time",
+        "notes",
+        "outputs",
+        "raw",
+        "txid",
+        "version",
+        "wtxid",
+    )
 
     inputs: Sequence[TxIn]
     outputs: Sequence[TxOut]
@@ -84,6 +97,7 @@ class Transaction:
         self.inputs = inputs
         self.outputs = outputs
         self.lock_time = lock_time
+        self.notes: TxNotes | None = None
         base, full = _encode(version, inputs, outputs, lock_time)
         self.raw = full
         self.base_size = len(base)
@@ -243,6 +257,7 @@ def read_transaction(data: bytes, offset: int, allow_witness: bool) -> tuple[Tra
     tx.version = version
     tx.inputs = inputs
     tx.outputs = outputs
+    tx.notes = None
     tx.lock_time = _U32(data, at)[0]
     end = at + 4
     tx.raw = raw = data[offset:end]

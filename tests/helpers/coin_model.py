@@ -49,7 +49,8 @@ class CoinModel:
         for built, spent in zip(self.chain, self.spent, strict=True):
             for position, tx in enumerate(built.txs):
                 gone = spent[position - 1] if position else []
-                for script in dict.fromkeys([each.script_pubkey for each in [*gone, *tx.outputs]]):
+                scripts = [each.script_pubkey for each in gone] + [each.script_pubkey for each in tx.outputs]
+                for script in dict.fromkeys(scripts):
                     received = sum(each.value for each in tx.outputs if each.script_pubkey == script)
                     sent = sum(each.value for each in gone if each.script_pubkey == script)
                     found.setdefault(script, []).append((built.height, position, tx.txid, received, sent))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import count
+from typing import NamedTuple
 
 from clarion.node.chain.clock import Clock
 from clarion.node.consensus.tx_verify import check_tx_inputs
@@ -39,11 +40,18 @@ def output(parent: Transaction, index: int = 0) -> OutPoint:
     return make_outpoint(parent.txid, index)
 
 
+class Confirmed(NamedTuple):
+    """A transaction that a block has, with the pool's number of its removal."""
+
+    entry: MempoolEntry
+    sequence: int
+
+
 class Listener:
-    """Keeps what it hears: `+` and `-` with the transaction, in order."""
+    """Keeps what it hears, in order."""
 
     def __init__(self) -> None:
-        self.heard: list[Added | Removed] = []
+        self.heard: list[Added | Removed | Confirmed] = []
         self.blocks: list[tuple[list[Transaction], int]] = []
 
     def tx_added(self, added: Added) -> None:
@@ -52,12 +60,19 @@ class Listener:
     def tx_removed(self, removed: Removed) -> None:
         self.heard.append(removed)
 
+    def confirmed(self, entries: Sequence[MempoolEntry], sequence: int) -> None:
+        self.heard += [Confirmed(entry, sequence + at) for at, entry in enumerate(entries)]
+
     def removed_for_block(self, entries: Sequence[MempoolEntry], height: int) -> None:
         self.blocks.append(([entry.tx for entry in entries], height))
 
     def removed(self) -> list[tuple[Transaction, str]]:
         """Return what left, with the reason."""
-        return [(each.entry.tx, each.reason.value) for each in self.heard if isinstance(each, Removed)]
+        return [
+            (each.entry.tx, each.reason.value if isinstance(each, Removed) else "block")
+            for each in self.heard
+            if not isinstance(each, Added)
+        ]
 
 
 class PoolFixture:

@@ -6,6 +6,7 @@ Used on the chain thread, under the pool's lock.
 
 import logging
 
+from clarion.node.consensus.tx_notes import note_checked
 from clarion.node.mempool.accept.scene import Scene
 from clarion.node.mempool.accept.script_step import POLICY_FLAGS
 from clarion.node.mempool.accept.workspace import Subpackage, Workspace
@@ -28,6 +29,7 @@ def enter(sub: Subpackage) -> list[Transaction]:
 def tell(scene: Scene, ws: Workspace, *, limits_bypassed: bool = False, in_package: bool = False) -> None:
     """Tell that a transaction is in the pool now."""
     scene.scripts.entered(ws.tx.wtxid, POLICY_FLAGS)
+    note_checked(ws.tx, ws.spent, ws.base_fee_sat)
     scene.pool.tell_added(
         ws.entry, ws.spent, limits_bypassed=limits_bypassed, in_package=in_package, chain_current=scene.current
     )

@@ -6,7 +6,7 @@ Owns: for how long. Never: where they are kept, or how many (see `chain.coins_ca
 from collections.abc import Sequence
 
 from clarion.node.chain.coins_cache import CoinsCache
-from clarion.node.mempool.changes import Added, RemovalReason, Removed
+from clarion.node.mempool.changes import Added, Removed
 from clarion.node.mempool.entry import MempoolEntry
 from clarion.node.mempool.lock_points import MEMPOOL_HEIGHT
 
@@ -29,9 +29,11 @@ class KeptCoins:
         )
 
     def tx_removed(self, removed: Removed) -> None:
-        """Let them go with the transaction. Those that a block spends are gone by then."""
-        if removed.reason is not RemovalReason.BLOCK:
-            self._coins.forget([txin.prevout for txin in removed.entry.tx.inputs])
+        """Let them go with the transaction."""
+        self._coins.forget([txin.prevout for txin in removed.entry.tx.inputs])
+
+    def confirmed(self, entries: Sequence[MempoolEntry], sequence: int) -> None:
+        """Do nothing: the coins that a block spends are gone."""
 
     def removed_for_block(self, entries: Sequence[MempoolEntry], height: int) -> None:
         """Do nothing."""

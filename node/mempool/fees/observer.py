@@ -5,7 +5,7 @@ Owns: which changes count for estimation. Never: estimating.
 
 from collections.abc import Sequence
 
-from clarion.node.mempool.changes import Added, RemovalReason, Removed
+from clarion.node.mempool.changes import Added, Removed
 from clarion.node.mempool.entry import MempoolEntry
 from clarion.node.mempool.fees.estimator import FeeEstimator
 
@@ -24,8 +24,10 @@ class FeeObserver:
 
     def tx_removed(self, removed: Removed) -> None:
         """Tell of a transaction that left unmined."""
-        if removed.reason is not RemovalReason.BLOCK:
-            self._estimator.remove_transaction(removed.entry.txid)
+        self._estimator.remove_transaction(removed.entry.txid)
+
+    def confirmed(self, entries: Sequence[MempoolEntry], sequence: int) -> None:
+        """Do nothing: the block is learnt from once it is committed."""
 
     def removed_for_block(self, entries: Sequence[MempoolEntry], height: int) -> None:
         """Tell of a block."""

@@ -107,10 +107,10 @@ def test_changes_of_the_mempool_are_never_taken_back(scene: Scene) -> None:
 def test_what_a_block_takes_out_is_one_row_until_something_else_happens(scene: Scene) -> None:
     third = Txid(b"\x03" * 32)
     scene.journal.connected(scene.entry(2))
-    scene.journal.confirmed(FIRST, 7)
-    scene.journal.confirmed(SECOND, 8)
+    scene.journal.confirmed([(FIRST, 7)])
+    scene.journal.confirmed([(SECOND, 8)])
     scene.journal.pool_row(REMOVED, b"", txid=third, reason="conflict")
-    scene.journal.confirmed(third, 10)
+    scene.journal.confirmed([(third, 10)])
     scene.journal.end_step()
     assert scene.kinds() == [REMOVED, REMOVED, REMOVED, C]
     rows = scene.node.rows(scene.seen)

@@ -212,6 +212,20 @@ def test_nobody_sees_the_pool_between_a_block_and_its_commit(scene: Scene) -> No
     assert seen == [False, True, False, True]
 
 
+def test_a_block_is_committed_with_what_it_confirms_before_that_leaves_the_pool(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, MempoolOptions(check_ratio=0))
+    tx, pool = scene.spend(0), scene.pool.pool
+    scene.offer(tx)
+    pool.prioritise(tx.txid, 5)
+    seen: list[tuple[bool, list[tuple[bytes, str]]]] = []
+    scene.node.manager.journal.on_commit = lambda seq: seen.append((tx.txid in pool, scene.told()))
+    scene.extend(scene.base[-1], [tx])
+    assert seen == [(True, [(tx.txid, "block")])]
+    assert tx.txid not in pool
+    assert not pool.deltas
+    assert scene.pool.listener.blocks[-1] == ([tx], MATURE + 6)
+
+
 class SlowChecker:
     """Passes every block a moment later."""
 

@@ -67,9 +67,10 @@ def test_what_leaves_for_a_block_is_one_row_and_what_conflicts_has_its_own(scene
     for tx in (first, second, third):
         scene.fixture.add(tx)
     pool = scene.fixture.pool
-    pool.remove_unchecked(pool.entries[first.txid], RemovalReason.BLOCK)
-    pool.remove_unchecked(pool.entries[second.txid], RemovalReason.BLOCK)
+    confirmed = [pool.entries[first.txid], pool.entries[second.txid]]
+    pool.tell_confirmed(confirmed)
     pool.remove_recursive(third, RemovalReason.CONFLICT)
+    pool.remove_confirmed(confirmed, 101)
     removed = [event for event in scene.events() if isinstance(event, TxRemoved)]
     assert [(event.txid, event.reason, event.mempool_sequence) for event in removed] == [
         (first.txid, "block", 4),

@@ -45,7 +45,9 @@ def test_every_change_takes_a_number_and_blocks_do_too(fixture: PoolFixture) -> 
     first, second = make_tx(), make_tx()
     fixture.add(first)
     fixture.add(second)
-    fixture.pool.remove_unchecked(fixture.pool.entries[first.txid], RemovalReason.BLOCK)
+    mined = [fixture.pool.entries[first.txid]]
+    fixture.pool.tell_confirmed(mined)
+    fixture.pool.remove_confirmed(mined, 101)
     fixture.pool.remove_recursive(second, RemovalReason.REORG)
     assert [each.sequence for each in fixture.listener.heard] == [1, 2, 3, 4]
     assert fixture.pool.sequence == 5

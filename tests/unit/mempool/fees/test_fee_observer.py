@@ -48,10 +48,10 @@ def test_removal_for_a_block_is_no_failure(fixture: PoolFixture, estimator: FeeE
     left, mined = fixture.add(make_tx()), fixture.add(make_tx())
     for entry in (left, mined):
         fixture.pool.tell_added(entry, [], chain_current=True)
-    fixture.pool.remove_unchecked(mined, RemovalReason.BLOCK)
+    fixture.pool.tell_confirmed([mined])
     fixture.pool.remove_unchecked(left, RemovalReason.CONFLICT)
     assert not estimator.remove_transaction(left.txid)
-    fixture.pool.observers[0].removed_for_block([mined], 101)
+    fixture.pool.remove_confirmed([mined], 101)
     assert not estimator.remove_transaction(mined.txid)
     # The block was heard of, so the next height is the next one.
     estimator.process_transaction(mined.txid, 1000, 100, 101, valid=True)
