@@ -1,4 +1,4 @@
-"""RPC methods about remembered addresses: getnodeaddresses, getaddrmaninfo, getrawaddrman, addpeeraddress.
+"""RPC methods about remembered addresses: getnodeaddresses, getaddrmaninfo, getrawaddrman, addpeeraddress, exportasmap.
 
 Owns: their arguments and answers. Never: which addresses are remembered.
 """
@@ -15,6 +15,7 @@ from clarion.node.net.address import Endpoint, Network, parse_address, without_b
 from clarion.node.net.address_manager.entry import AddressEntry
 from clarion.node.net.address_manager.manager import AddressManager
 from clarion.node.net.messages.addresses import TimedAddress
+from clarion.node.net.network_groups import NetGroups
 from clarion.node.net.protocol import ServiceFlags
 
 NETWORKS = (Network.IPV4, Network.IPV6, Network.ONION, Network.I2P, Network.CJDNS)
@@ -119,12 +120,14 @@ _ENTRY = Result(
     "where in the table the address is",
     (
         Result(_T.STR, "address", "the address"),
+        Result(_T.NUM, "mapped_as", "the address's autonomous system, by the map of -asmap", optional=True),
         Result(_T.NUM, "port", "the port"),
         Result(_T.NUM, "services", "services that the node offers, as bits"),
         Result(_T.NUM_TIME, "time", "when the node was seen last"),
         Result(_T.STR, "network", f"the network ({_NAMES})"),
         Result(_T.STR, "source", "the address of whom we know it from"),
         Result(_T.STR, "source_network", f"that address's network ({_NAMES})"),
+        Result(_T.NUM, "source_mapped_as", "that address's autonomous system", optional=True),
     ),
 )
 
@@ -138,27 +141,29 @@ _ENTRY = Result(
 )
 def getrawaddrman(ctx: NodeContext) -> dict[str, Any]:
     """Return both tables."""
-    addresses = ctx.network.addresses.manager
-    return ctx.network.call(
-        lambda: {"new": _table_json(addresses, is_tried=False), "tried": _table_json(addresses, is_tried=True)}
-    )
+    addresses, groups = ctx.network.addresses.manager, ctx.network.context.groups
+
+    def table(*, is_tried: bool) -> dict[str, Any]:
+        return {
+            f"{bucket}/{position}": _entry_json(entry, groups)
+            for bucket, position, entry in addresses.places(is_tried=is_tried)
+        }
+
+    return ctx.network.call(lambda: {"new": table(is_tried=False), "tried": table(is_tried=True)})
 
 
-def _table_json(addresses: AddressManager, *, is_tried: bool) -> dict[str, Any]:
-    return {
-        f"{bucket}/{position}": _entry_json(entry) for bucket, position, entry in addresses.places(is_tried=is_tried)
-    }
-
-
-def _entry_json(entry: AddressEntry) -> dict[str, Any]:
+def _entry_json(entry: AddressEntry, groups: NetGroups) -> dict[str, Any]:
+    system, source_system = groups.system_of(entry.endpoint.address), groups.system_of(entry.source)
     return {
         "address": str(entry.endpoint.address),
+        **({"mapped_as": system} if system else {}),
         "port": entry.endpoint.port,
         "services": entry.services,
         "time": entry.time,
         "network": entry.endpoint.address.network_class.value,
         "source": str(entry.source),
         "source_network": entry.source.network_class.value,
+        **({"source_mapped_as": source_system} if source_system else {}),
     }
 
 
@@ -201,3 +206,25 @@ def _add(addresses: AddressManager, new: TimedAddress, tried: bool) -> dict[str,
     if tried and not addresses.good(new.endpoint):
         return {"error": "failed-adding-to-tried", "success": False}
     return {"success": True}
+
+
+@rpc_method(
+    "exportasmap",
+    category="network",
+    where=NODE,
+    description="Writes the built-in map of autonomous systems to a file. Clarion has none built in (see -asmap).",
+    args=[Arg("path", ArgType.STR, "The file", required=True)],
+    results=Result(
+        _T.OBJ,
+        "",
+        "",
+        (
+            Result(_T.STR, "path", "where the map was written to"),
+            Result(_T.NUM, "bytes_written", "its size"),
+            Result(_T.STR_HEX, "file_hash", "its SHA-256 hash"),
+        ),
+    ),
+)
+def exportasmap(ctx: NodeContext, path: str) -> dict[str, Any]:
+    """Raise RpcError as the reference's builds without such a map do."""
+    raise RpcError(RpcCode.MISC_ERROR, "No embedded ASMap data available")

@@ -33,6 +33,7 @@ _PEER = Result(
         Result(_T.STR, "addrbind", "our end of the connection", optional=True),
         Result(_T.STR, "addrlocal", "our address as the peer sees it", optional=True),
         Result(_T.STR, "network", "the network (ipv4, ipv6, onion, i2p, cjdns, not_publicly_routable)"),
+        Result(_T.NUM, "mapped_as", "the autonomous system of the address, by the map of -asmap", optional=True),
         Result(_T.STR_HEX, "services", "services that the peer offers, as bits"),
         Result(_T.ARR, "servicesnames", "the same by name", (Result(_T.STR, "SERVICE_NAME", "a service"),)),
         Result(_T.BOOL, "relaytxes", "whether the peer wants transactions"),
@@ -91,8 +92,11 @@ def peer_json(ctx: NodeContext, peer: Peer) -> dict[str, Any]:
         answer["addrbind"] = str(peer.bound_to)
     if peer.seen_as is not None and peer.seen_as.address.is_valid:
         answer["addrlocal"] = str(peer.seen_as)
+    answer["network"] = peer.network.value
+    system = ctx.network.context.groups.system_of(peer.endpoint.address)
+    if system:
+        answer["mapped_as"] = system
     answer |= {
-        "network": peer.network.value,
         "services": f"{peer.services:016x}",
         "servicesnames": service_names(peer.services),
     }

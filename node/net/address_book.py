@@ -6,6 +6,7 @@ Owns: the composition, and the files over a restart. Never: connecting.
 import logging
 from collections.abc import Sequence
 
+from clarion.node.net.address import Network
 from clarion.node.net.address_manager.anchors_file import MAX_ANCHORS, save_anchors, take_anchors
 from clarion.node.net.address_manager.manager import AddressManager
 from clarion.node.net.address_manager.peers_file import load_peers, save_peers
@@ -22,6 +23,9 @@ from clarion.node.net.peer_manager import PeerManager
 
 PEERS_INTERVAL_S = 15 * 60
 """How often peers.dat is written while the node runs."""
+
+MAP_INTERVAL_S = 24 * 60 * 60
+_CLEAR = (Network.IPV4, Network.IPV6)
 
 logger = logging.getLogger("clarion.net")
 
@@ -41,12 +45,18 @@ class AddressBook:
         tables = load_peers(
             self._peers_path,
             context.params.magic,
-            lambda: AddressTables(deterministic=options.fixed_address_key),
+            lambda: AddressTables(deterministic=options.fixed_address_key, groups=context.groups),
         )
         self.manager = AddressManager(context.clock.now, tables, check_every=options.check_addresses)
         self.own = LocalAddresses(options, listen_port_of(options, context.params.default_port))
         self.own.learn(binds)
         self.relay = AddressRelay(context, peers, handshake, self.manager, self.own, bans)
+
+    def check_map(self) -> None:
+        """Tell how well a map of autonomous systems knows our addresses."""
+        if self._context.groups.has_map:
+            found = [each for network in _CLEAR for each in self.manager.sample(0, 0, network, filtered=False)]
+            self._context.groups.log_health(each.endpoint.address for each in found)
 
     def save(self) -> None:
         """Write peers.dat."""

@@ -20,7 +20,7 @@ from clarion.node.net.handshake import PingState
 from clarion.node.net.keyed_hash import KeyedHash
 from clarion.node.net.listener import Bind
 from clarion.node.net.message_capture import MessageCapture
-from clarion.node.net.network_groups import NETWORK_NUMBERS, group_of
+from clarion.node.net.network_groups import NETWORK_NUMBERS
 from clarion.node.net.peer import ConnectionType, Peer
 from clarion.node.net.peer_manager import PeerManager
 from clarion.node.net.permissions import Permission
@@ -220,7 +220,7 @@ class Connections:
             connected_us=self._context.clock.now_us(),
             log_ips=self._context.options.log_ips,
         )
-        peer.group = self._hash(b"group", group_of(endpoint.address))
+        peer.group = self._hash(b"group", self._context.groups.group_of(endpoint.address))
         if self._capture is not None:
             peer.capture = self._capture.of_peer(endpoint)
         return peer

@@ -10,6 +10,7 @@ from clarion.node.chain.service import ChainService
 from clarion.node.chain.stores import ChainStores
 from clarion.node.mempool.service import MempoolService
 from clarion.node.net.clock import NetClock
+from clarion.node.net.network_groups import NetGroups, load_groups
 from clarion.node.net.options import NetOptions
 from clarion.node.net.protocol import ServiceFlags
 from clarion.node.net.traffic import Traffic
@@ -32,8 +33,12 @@ class NetContext:
     filters: IndexReader | None = None
     """The index of compact filters, where the node has it."""
     traffic: Traffic = field(init=False)
+    groups: NetGroups = field(init=False)
 
     def __post_init__(self) -> None:
+        """Raises ConfigError if there is something wrong with the map of -asmap."""
+        name = self.options.asmap
+        self.groups = load_groups(None if name is None else self.data_dir / name)
         self.traffic = Traffic(self.options.max_upload_bytes, self.clock.now)
 
     @property

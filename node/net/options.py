@@ -57,6 +57,8 @@ class NetOptions:
     proxies: Proxies = field(default_factory=Proxies)
     tor: TorOptions | None = None
     """None: no onion service is wanted."""
+    asmap: str | None = None
+    """The file of a map of autonomous systems, from the network's folder on."""
     dns: bool = True
     """Whether names are looked up at all."""
     discover: bool = True

@@ -19,7 +19,6 @@ from clarion.node.net.connector import Connector
 from clarion.node.net.context import NetContext
 from clarion.node.net.local_addresses import LocalAddresses
 from clarion.node.net.messages.addresses import TimedAddress
-from clarion.node.net.network_groups import group_of
 from clarion.node.net.peer import ConnectionType
 from clarion.node.net.peer_manager import PeerManager
 from clarion.node.net.protocol import ServiceFlags
@@ -183,7 +182,7 @@ class Outbound:
             if peer.endpoint.address.network in _HIDDEN:
                 found.hidden += 1
             else:
-                found.groups.add(group_of(peer.endpoint.address))
+                found.groups.add(self._context.groups.group_of(peer.endpoint.address))
         return found
 
     def _next_wish(self, situation: Situation) -> Wish | None:
@@ -226,7 +225,7 @@ class Outbound:
             anchor = self.anchors.pop()
             address = anchor.endpoint.address
             fits = address.is_valid and address not in self._own and address.network in self._context.options.reachable
-            new_group = group_of(address) not in situation.groups
+            new_group = self._context.groups.group_of(address) not in situation.groups
             if fits and new_group and self._has_wanted_services(anchor.services):
                 logger.debug("Trying to make an anchor connection to %s", anchor.endpoint)
                 return anchor
@@ -259,7 +258,7 @@ class Outbound:
 
     def _fits(self, entry: AddressEntry, wish: Wish, situation: Situation, tries: int) -> bool:
         address, is_feeler = entry.endpoint.address, wish.kind is ConnectionType.FEELER
-        if not is_feeler and group_of(address) in situation.groups:
+        if not is_feeler and self._context.groups.group_of(address) in situation.groups:
             return False
         if address.network not in self._context.options.reachable:
             return False

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from clarion.node.net.activity import check_activity
 from clarion.node.net.added_nodes import AddedNodes
-from clarion.node.net.address_book import PEERS_INTERVAL_S, AddressBook
+from clarion.node.net.address_book import MAP_INTERVAL_S, PEERS_INTERVAL_S, AddressBook
 from clarion.node.net.bans import DUMP_INTERVAL_S, BanList
 from clarion.node.net.bloom_serving import BloomServing
 from clarion.node.net.connections import Connections
@@ -136,6 +136,7 @@ class NetService:
         """Have what is done now and then done on the network thread."""
         scheduler.every(DUMP_INTERVAL_S, lambda: self.soon(self.bans.dump))
         scheduler.every(PEERS_INTERVAL_S, lambda: self.soon(self.addresses.save))
+        scheduler.every(MAP_INTERVAL_S, lambda: self.soon(self.addresses.check_map))
         scheduler.every(CHECK_INTERVAL_S, lambda: self.soon(self.extra_peers.check))
         self._rebroadcast_later(scheduler)
 
@@ -175,6 +176,7 @@ class NetService:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
         self._listen_to_chain()
+        self.addresses.check_map()
         await self.listener.start()
         self.spawn(self._tick())
         self.spawn(self.added_nodes.keep_added())

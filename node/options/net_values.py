@@ -3,6 +3,7 @@
 Owns: how they act on each other. Never: what the network does with them.
 """
 
+import re
 from collections.abc import Sequence
 
 from clarion.node.errors import ConfigError
@@ -63,6 +64,7 @@ def read_net_options(ua_comments: Sequence[str], read: OptionReader) -> NetOptio
         seeds=_seeds(read, reachable, alone=alone),
         reachable=reachable,
         proxies=proxies,
+        asmap=_asmap(read),
         tor=read_tor(read) if listens_on_onion else None,
         dns=read.flag("dns", True),
         discover=read.flag("discover", listen and not external and not has_proxy(read)),
@@ -94,6 +96,18 @@ def _connect(read: OptionReader) -> tuple[str, ...] | None:
         return None
     names = read.texts("connect")
     return () if names in ((), ("0",)) else names
+
+
+def _asmap(read: OptionReader) -> str | None:
+    """Return the name of the map's file; as the reference's own builds may, ours have none built in."""
+    if read.settings.get("asmap") in (None, False):
+        return None
+    name = read.text("asmap")
+    number = re.match(r"\s*[-+]?\d+", name)
+    # A truth value, as the reference reads one, is no name.
+    if not name or (number is not None and int(number[0])):
+        raise ConfigError("Embedded asmap data not available")
+    return name
 
 
 def _seeds(read: OptionReader, reachable: frozenset[Network], *, alone: bool) -> SeedOptions:

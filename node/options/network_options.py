@@ -43,7 +43,7 @@ def _later(
 
 CONNECTION = [
     Option("addnode", _TEXT, _CONN, "Keep a connection to this node", "", "=<ip>", multiple=True, network_only=True),
-    _later("asmap", _PATH, _CONN, "File that maps addresses to networks", "", "=<file>"),
+    Option("asmap", _PATH, _CONN, "File that maps addresses to networks", "", "=<file>"),
     Option("bantime", _NUM, _CONN, "Seconds that a manual ban lasts", "86400", "=<n>"),
     Option(
         "bind",

@@ -58,6 +58,7 @@ class AddressManager:
 
         Without `filtered` those that look useless are among them.
         """
+        self._check()
         tables = self.tables
         count = len(tables.order)
         wanted = count * percent // 100 if percent else count
@@ -290,5 +291,9 @@ class AddressManager:
 
     def _check(self) -> None:
         if self._check_every and self.tables.random.randrange(self._check_every) == 0:
-            fault = fault_of(self.tables)
+            tables = self.tables
+            what = f"new {tables.new_count}, tried {tables.tried_count}, total {len(tables.order)}"
+            logger.debug("CheckAddrman: %s started", what)
+            fault = fault_of(tables)
+            logger.debug("CheckAddrman: completed")
             assert fault == 0, f"ADDRMAN CONSISTENCY CHECK FAILED!!! err={fault}"

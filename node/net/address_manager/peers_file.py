@@ -22,6 +22,7 @@ from clarion.node.net.address_manager.stored_address import (
 )
 from clarion.node.net.address_manager.tables import BUCKETS_PER_ADDRESS, AddressTables
 from clarion.node.net.reader import Reader
+from clarion.node.primitives.ids import NULL_HASH
 
 _FORMAT = 4
 _FIRST_V2_FORMAT = 3
@@ -31,8 +32,6 @@ _BUCKETS_MARK = 1 << 30
 _COUNTS = struct.Struct("<iii")
 _I32 = struct.Struct("<i")
 _TRY = struct.Struct("<qi")
-_NO_MAP = bytes(32)
-"""Stands for the version of a map of autonomous systems; there is none."""
 
 logger = logging.getLogger("clarion.addrman")
 
@@ -94,7 +93,7 @@ def serialize(tables: AddressTables) -> bytes:
     for places in tables.new:
         numbers = [index[number] for _, number in sorted(places.items())]
         parts.append(struct.pack(f"<i{len(numbers)}i", len(numbers), *numbers))
-    return b"".join(parts) + _NO_MAP
+    return b"".join(parts) + tables.placement.groups.version
 
 
 def _entry_bytes(entry: AddressEntry) -> bytes:
@@ -114,7 +113,7 @@ def deserialize(tables: AddressTables, reader: Reader) -> None:
         )
     if compatible - _INCOMPATIBILITY_BASE > _FORMAT:
         raise NewerFormat
-    tables.placement = Placement(reader.take(32))
+    tables.placement = Placement(reader.take(32), tables.placement.groups)
     new_count, tried_count, buckets = _COUNTS.unpack(reader.take(_COUNTS.size))
     if format_number >= 1:
         buckets ^= _BUCKETS_MARK
@@ -124,8 +123,9 @@ def deserialize(tables: AddressTables, reader: Reader) -> None:
     numbers = [tables.insert(_read_entry(reader, v2)) for _ in range(new_count)]
     lost_tried = sum(not _take_tried(tables, _read_entry(reader, v2)) for _ in range(tried_count))
     places = _read_places(reader, buckets, numbers)
-    stored_map = reader.take(32) if format_number >= 2 else _NO_MAP
-    lost_new = _place_new(tables, places, restore=buckets == NEW_BUCKETS and stored_map == _NO_MAP)
+    stored_map = reader.take(32) if format_number >= 2 else NULL_HASH
+    same_places = buckets == NEW_BUCKETS and stored_map == tables.placement.groups.version
+    lost_new = _place_new(tables, places, restore=same_places)
     if lost_new or lost_tried:
         logger.debug(
             "addrman lost %d new and %d tried addresses due to collisions or invalid addresses", lost_new, lost_tried

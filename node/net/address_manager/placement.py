@@ -6,7 +6,7 @@ Source: Bitcoin Core's src/addrman.cpp.
 """
 
 from clarion.node.net.address import Endpoint, NetAddress
-from clarion.node.net.network_groups import group_of
+from clarion.node.net.network_groups import NetGroups
 from clarion.node.primitives.codec import var_bytes
 from clarion.node.primitives.hashes import sha256d
 
@@ -20,18 +20,21 @@ _NEW_BUCKETS_PER_SOURCE_GROUP = 64
 class Placement:
     """The decisions under one key of 32 bytes."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, groups: NetGroups | None = None) -> None:
         self.key = key
+        self.groups = groups or NetGroups()
 
     def tried_bucket(self, endpoint: Endpoint) -> int:
         """Return the bucket of the tried table."""
         choice = self._hash(_endpoint_key(endpoint)) % _TRIED_BUCKETS_PER_GROUP
-        return self._hash(var_bytes(group_of(endpoint.address)) + _u64(choice)) % TRIED_BUCKETS
+        return self._hash(var_bytes(self.groups.group_of(endpoint.address)) + _u64(choice)) % TRIED_BUCKETS
 
     def new_bucket(self, endpoint: Endpoint, source: NetAddress) -> int:
         """Return the bucket of the new table for an address that `source` told us of."""
-        source_group = var_bytes(group_of(source))
-        choice = self._hash(var_bytes(group_of(endpoint.address)) + source_group) % _NEW_BUCKETS_PER_SOURCE_GROUP
+        source_group = var_bytes(self.groups.group_of(source))
+        choice = (
+            self._hash(var_bytes(self.groups.group_of(endpoint.address)) + source_group) % _NEW_BUCKETS_PER_SOURCE_GROUP
+        )
         return self._hash(source_group + _u64(choice)) % NEW_BUCKETS
 
     def position(self, endpoint: Endpoint, bucket: int, *, is_new: bool) -> int:

@@ -13,6 +13,7 @@ from clarion.node.net.address import Endpoint, NetAddress, Network
 from clarion.node.net.address_manager.entry import AddressEntry
 from clarion.node.net.address_manager.placement import NEW_BUCKETS, TRIED_BUCKETS, Placement
 from clarion.node.net.messages.addresses import TimedAddress
+from clarion.node.net.network_groups import NetGroups
 
 BUCKETS_PER_ADDRESS = 8
 """In so many buckets of the new table an address may be, if several tell of it."""
@@ -21,11 +22,13 @@ BUCKETS_PER_ADDRESS = 8
 class AddressTables:
     """Entries by number. Positions in buckets hold numbers."""
 
-    def __init__(self, key: bytes | None = None, *, deterministic: bool = False) -> None:
-        """`key` decides about places; it is random by default."""
+    def __init__(
+        self, key: bytes | None = None, *, deterministic: bool = False, groups: NetGroups | None = None
+    ) -> None:
+        """`key` decides about places; it is random by default. `groups` are those without a map by default."""
         self.random: random.Random = random.Random(0) if deterministic else random.SystemRandom()
         fixed = b"\x01".ljust(32, b"\0") if deterministic else secrets.token_bytes(32)
-        self.placement = Placement(key or fixed)
+        self.placement = Placement(key or fixed, groups)
         self.entries: dict[int, AddressEntry] = {}
         self.order: list[int] = []
         """All entries, in an order that is shuffled while they are given out."""

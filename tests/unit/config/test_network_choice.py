@@ -145,3 +145,12 @@ def test_where_tor_is_asked_for_an_onion_service(tmp_path: Path) -> None:
     other = read(tmp_path, "-listen=1", "-torcontrol=localhost:2", "-torpassword=x", "-onion=0", "-onlynet=ipv4").tor
     assert other is not None
     assert (other.control, other.password, other.finds_proxy, other.may_reach) == ("localhost:2", "x", False, False)
+
+
+def test_the_map_of_autonomous_systems(tmp_path: Path) -> None:
+    assert read(tmp_path).asmap is None
+    assert read(tmp_path, "-noasmap").asmap is None
+    assert read(tmp_path, "-asmap=map.dat").asmap == "map.dat"
+    for truth in ("-asmap", "-asmap=1"):
+        with pytest.raises(ConfigError, match="Embedded asmap data not available"):
+            read(tmp_path, truth)
