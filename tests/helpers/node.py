@@ -115,11 +115,15 @@ class Node:
         ]
         with self.output.open("ab") as sink:
             # A session of its own: Ctrl-C for the tests must not reach the node.
-            command = [*self.program, *with_database(arguments)]
+            command = [*self.program, *self._complete(arguments)]
             self.process = subprocess.Popen(
                 command, stdout=sink, stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True
             )
         return self.process
+
+    def _complete(self, arguments: list[str]) -> list[str]:
+        """Return the arguments with what all nodes under test are given."""
+        return with_database(arguments)
 
     def _isolation(self) -> list[str]:
         """Return what keeps the node from strangers, unless the test says whom it connects to."""

@@ -1,0 +1,26 @@
+"""The reference's own program as a node, where the environment variable BITCOIND names one.
+
+Owns: starting it in place of `clarion`. Never: asserting.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from helpers.node import Node
+
+
+class ReferenceNode(Node):
+    """Bitcoin Core on regtest, with Core's options."""
+
+    def __init__(self, datadir: Path, *options: str) -> None:
+        """Skip the running test where there is no program."""
+        named = os.environ.get("BITCOIND")
+        if not named:
+            pytest.skip("needs Bitcoin Core: BITCOIND names no program")
+        super().__init__(datadir, *options)
+        self.program = [named]
+
+    def _complete(self, arguments: list[str]) -> list[str]:
+        return arguments
