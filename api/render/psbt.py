@@ -16,10 +16,11 @@ from clarion.node.primitives.base58 import encode_base58check
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.primitives.key_origin import KeyOrigin, path_text
 from clarion.node.primitives.transaction import TxOut
-from clarion.node.script.psbt.fields import NO_HASH, TapDerivation, split_proprietary
+from clarion.node.script.psbt.fields import NO_HASH, split_proprietary
 from clarion.node.script.psbt.psbt import Psbt, origin_order, sorted_xpubs
-from clarion.node.script.psbt.psbt_input import PREIMAGE_KEYS, PsbtInput, SignerPlace, sorted_control_blocks
+from clarion.node.script.psbt.psbt_input import PREIMAGE_KEYS, PsbtInput, sorted_control_blocks
 from clarion.node.script.psbt.psbt_output import PsbtOutput
+from clarion.node.script.signing.signature_data import SignerPlace, TapDerivation
 
 _MODIFIABLE_NAMES = ("inputs_modifiable", "outputs_modifiable", "has_sighash_single")
 

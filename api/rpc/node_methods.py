@@ -60,6 +60,8 @@ METHOD_MODULES = (
     "priority",
     "psbt_making",
     "psbt_decoding",
+    "psbt_finishing",
+    "psbt_updating",
     "peers",
     "raw_signing",
     "raw_transaction",

@@ -62,6 +62,25 @@ def scripts_of_scan_object(value: Any, network: AddressFormat) -> dict[bytes, st
 
     Raises RpcError -5 or -8.
     """
+    findings = Findings()
+    scripts = _expand_scan_object(value, network, findings)
+    return {script: infer_descriptor(script, network, findings) for script in scripts}
+
+
+def findings_of_scan_objects(values: list[Any], network: AddressFormat, *, private: bool = False) -> Findings:
+    """Return what descriptors, alone or in objects, tell of keys and scripts, with `private` of private keys too.
+
+    Raises RpcError -5 or -8.
+    """
+    findings = Findings()
+    for value in values:
+        _expand_scan_object(value, network, findings, private=private)
+    return findings
+
+
+def _expand_scan_object(
+    value: Any, network: AddressFormat, findings: Findings, *, private: bool = False
+) -> list[bytes]:
     first, last = 0, DEFAULT_RANGE_END
     if isinstance(value, dict):
         if value.get("desc") is None:
@@ -76,15 +95,16 @@ def scripts_of_scan_object(value: Any, network: AddressFormat) -> dict[bytes, st
     descriptors = parse_output_descriptors(text, network)
     if not descriptors[0].is_range:
         first = last = 0
-    findings = Findings()
     scripts: list[bytes] = []
     for index in range(first, last + 1):
         for descriptor in descriptors:
             expanded = descriptor.expand(index, findings)
             if expanded is None:
                 raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, f"Cannot derive script without private keys: '{text}'")
+            if private:
+                descriptor.expand_private(index, findings)
             scripts += expanded
-    return {script: infer_descriptor(script, network, findings) for script in scripts}
+    return scripts
 
 
 def parse_range(value: Any) -> tuple[int, int]:

@@ -68,10 +68,15 @@ def find_coins(ctx: NodeContext, *outpoints: str) -> list[list[Any] | None]:
 
 def spent_outputs(ctx: ReaderContext, tx: Transaction) -> dict[OutPoint, TxOut]:
     """Return the outputs that the inputs spend, as far as the node has them. Called from a thread."""
-    prevouts = list(dict.fromkeys(txin.prevout for txin in tx.inputs))
-    found = ctx.node.call_blocking("_find_coins", [prevout.hex() for prevout in prevouts])
+    return find_coins_at(ctx, [txin.prevout for txin in tx.inputs])
+
+
+def find_coins_at(ctx: ReaderContext, outpoints: list[OutPoint]) -> dict[OutPoint, TxOut]:
+    """Return the outputs of the chain and the mempool at these places, as far as there are any. Called from a thread."""
+    wanted = list(dict.fromkeys(outpoints))
+    found = ctx.node.call_blocking("_find_coins", [outpoint.hex() for outpoint in wanted])
     return {
-        prevout: TxOut(coin[0], bytes.fromhex(coin[1]))
-        for prevout, coin in zip(prevouts, found, strict=True)
+        outpoint: TxOut(coin[0], bytes.fromhex(coin[1]))
+        for outpoint, coin in zip(wanted, found, strict=True)
         if coin is not None
     }

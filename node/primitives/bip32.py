@@ -49,6 +49,10 @@ class ExtendedKey(NamedTuple):
             return None
         return ExtendedKey(self.depth + 1, hash160(self.pubkey)[:4], number, chain_code, pubkey, secret)
 
+    def tweak(self, number: int) -> bytes:
+        """Return the 32 bytes that make the child of this number, which is no hardened one, of the public key."""
+        return hmac.digest(self.chain_code, self.pubkey + number.to_bytes(4, "big"), hashlib.sha512)[:32]
+
     def encode_public(self, prefix: bytes) -> str:
         """Return the text of the public key; `prefix` are the network's four version bytes."""
         place = bytes((self.depth,)) + self.parent_fingerprint + self.child_number.to_bytes(4, "big")

@@ -32,7 +32,7 @@ Maker = Callable[[Sequence[bytes], Sequence[bytes], Findings], list[bytes]]
 class Expression:
     """One function: `name(argument,keys…,subs…)`, as far as it has them. `solvable` says that it tells how to spend.
 
-    `text` stands for the name and all of that where an expression is no plain function (see `descriptor_text`).
+    `text` writes an expression that is no plain function: a miniscript, or a tree of leaves.
     """
 
     name: str
@@ -65,11 +65,13 @@ class Expression:
     def expand(self, index: int, findings: Findings) -> list[bytes] | None:
         """Return the scripts at an index, None if a private key is needed for it. Adds to `findings`."""
         keys: list[bytes] = []
+        own = Findings(secrets=findings.secrets)
         for key in self.keys:
-            pubkey = key.expand(index, findings)
+            pubkey = key.expand(index, own)
             if pubkey is None:
                 return None
             keys.append(pubkey)
+        findings.merge(own)
         scripts: list[bytes] = []
         for sub in self.subs:
             expanded = sub.expand(index, findings)

@@ -111,11 +111,7 @@ class KeyExpression:
                 return None
             pubkey = key.pubkey
             path += self._step(index)
-        if self.origin is not None:
-            origin = KeyOrigin(self.origin.fingerprint, self.origin.path + path)
-        else:
-            origin = KeyOrigin(hash160(self.pubkey)[:4], path)
-        findings.add_key(pubkey, origin)
+        findings.add_key(pubkey, KeyOrigin(hash160(self.pubkey)[:4], path), self.origin)
         return pubkey
 
     def add_given_secrets(self, findings: Findings) -> None:

@@ -4,6 +4,7 @@ Owns: which of them are refused, and why, in the reference's words. Never: minis
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from clarion.node.primitives.address import AddressFormat
 from clarion.node.primitives.descriptor_checksum import DescriptorError
@@ -55,23 +56,12 @@ def _text(node: Node, keys: tuple[Key, ...] | list[Key]) -> str:
 
 def _check_sanity(node: Node, keys: list[Key]) -> None:
     """Raise DescriptorError that names the first part that is not sane, unless the whole is."""
-    identities = {at.to_bytes(4, "big"): key.public_identity() for at, key in enumerate(keys)}
-
-    def has_duplicates(part: Node) -> bool:
-        found = [identities[key] for each in part.walk() for key in each.keys]
-        return len(set(found)) != len(found)
-
-    is_sane = has(node.type, "Bs") and node.is_sane_part and not has_duplicates(node)
+    identities = [key.public_identity() for key in keys]
+    insane = _first_insane(node, identities)
+    is_sane = insane is None and has(node.type, "Bs")
     if is_sane and node.is_satisfiable:
         return
-
-    def first_insane(part: Node, subs: list[Node | None]) -> Node | None:
-        below = next((sub for sub in subs if sub is not None), None)
-        if below is not None:
-            return below
-        return None if part.is_sane_part and not has_duplicates(part) else part
-
-    insane = fold(node, first_insane) or node
+    insane = insane or node
     text = _text(insane, keys)
     if not insane.is_valid:
         raise DescriptorError(f"{text} is invalid")
@@ -84,8 +74,41 @@ def _check_sanity(node: Node, keys: list[Key]) -> None:
         reason = ": witnesses without signature exist"
     elif not has(insane.type, "k"):
         reason = ": contains mixes of timelocks expressed in blocks and seconds"
-    elif has_duplicates(insane):
+    elif _has_duplicates(insane, identities):
         reason = ": contains duplicate public keys"
     elif not insane.has_valid_satisfactions:
         reason = ": needs witnesses that may exceed resource limits"
     raise DescriptorError(f"{text} is not sane{reason}")
+
+
+def _has_duplicates(node: Node, identities: list[bytes]) -> bool:
+    found = [identities[int.from_bytes(key, "big")] for each in node.walk() for key in each.keys]
+    return len(set(found)) != len(found)
+
+
+class _Part(NamedTuple):
+    """The first insane node of a part, and the keys in the part; those of insane ones are not needed."""
+
+    insane: Node | None
+    keys: set[bytes]
+
+
+def _first_insane(root: Node, identities: list[bytes]) -> Node | None:
+    """Return the first part, deepest first, that is not sane on its own or holds a key twice, None if all are sane."""
+
+    def combine(node: Node, subs: list[_Part]) -> _Part:
+        for sub in subs:
+            if sub.insane is not None:
+                return sub
+        own = [identities[int.from_bytes(key, "big")] for key in node.keys]
+        keys = set(own)
+        count = len(own)
+        for sub in subs:
+            count += len(sub.keys)
+            # Adding the smaller set to the larger one keeps deep trees cheap.
+            small, large = sorted((keys, sub.keys), key=len)
+            large |= small
+            keys = large
+        return _Part(None if node.is_sane_part and len(keys) == count else node, keys)
+
+    return fold(root, combine).insane

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from clarion.node.primitives.address import SecretKey
-from clarion.node.primitives.taproot_tree import tapbranch_hash, tapleaf_hash
+from clarion.node.primitives.descriptor_findings import TapOutput
+from clarion.node.primitives.taproot_tree import TapTree, tapbranch_hash, tapleaf_hash
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.node.script.flags import STANDARD_SCRIPT_VERIFY_FLAGS
 from clarion.node.script.sighash import SIGHASH_DEFAULT, PrecomputedTxData, taproot_sighash
 from clarion.node.script.signatures import taproot_output_key, taproot_tweak, verify_schnorr
 from clarion.node.script.signing.creator import SignatureCreator
 from clarion.node.script.signing.producer import produce_signature
-from clarion.node.script.signing.provider import FlatSigningProvider, TaprootSpend
+from clarion.node.script.signing.provider import FlatSigningProvider
 from clarion.node.script.signing.signature_data import SignatureData
 from clarion.node.script.verify import verify_input
 from clarion.node.script.witness import taproot_merkle_root
@@ -119,7 +120,7 @@ def test_bip341_key_path_signed_again(shared_path: Callable[..., Path], record_c
         provider.add_secret(SecretKey(bytes.fromhex(given["internalPrivkey"]), True))
         output = spent[given["txinIndex"]].script_pubkey
         internal_key = bytes.fromhex(spending["intermediary"]["internalPubkey"])
-        provider.taproots[output[2:]] = TaprootSpend(internal_key, bytes.fromhex(given["merkleRoot"] or ""))
+        provider.taproots[output[2:]] = TapOutput(internal_key, TapTree(bytes.fromhex(given["merkleRoot"] or "")))
         creator = SignatureCreator(PrecomputedTxData(tx, spent), given["txinIndex"], 0, given["hashType"])
         data = SignatureData()
         assert produce_signature(provider, creator, output, data)

@@ -9,14 +9,20 @@ import orjson
 import pytest
 
 from clarion.api.render.psbt import psbt_json
+from clarion.api.rpc.psbt_finishing import analyzepsbt, finalizepsbt
 from clarion.node.params.networks import regtest_params
+from clarion.node.primitives.address import decode_secret
 from clarion.node.primitives.base64_text import decode_base64
 from clarion.node.script.psbt.combination import combine_psbts
 from clarion.node.script.psbt.psbt import Psbt, parse_psbt
 from clarion.node.script.psbt.reader import PsbtError
+from clarion.node.script.psbt.signing import sign_input, transaction_data
+from clarion.node.script.sighash import SIGHASH_ALL
+from clarion.node.script.signing.provider import FlatSigningProvider
 from helpers.shared import have_shared, shared_path
 
 NETWORK = regtest_params()
+NO_CONTEXT: Any = None
 SECTIONS = ("invalid", "invalid_with_msg", "valid", "creator", "signer", "combiner", "finalizer", "extractor")
 # The first digits of the SHA-256 of the reference's answers to decodepsbt, members sorted, numbers as texts.
 DECODED = [
@@ -70,6 +76,158 @@ DECODED = [
     "16cb983a4661",
 ]
 
+# The same of analyzepsbt, of finalizepsbt without extracting and with it.
+ANALYZED = [
+    "6647a133666b",
+    "ae72fef85973",
+    "6647a133666b",
+    "0a48bcdc6158",
+    "8607c25be7a1",
+    "8c07d3b4d0dd",
+    "6647a133666b",
+    "6647a133666b",
+    "10c0cdafc522",
+    "6480b9cd0c5f",
+    "6647a133666b",
+    "6647a133666b",
+    "6647a133666b",
+    "6647a133666b",
+    "6d3a869a6e07",
+    "9ad6cdf81d49",
+    "89b4f1a73069",
+    "89b4f1a73069",
+    "89b4f1a73069",
+    "9ad6cdf81d49",
+    "a3e1b90e6a0f",
+    "a3e1b90e6a0f",
+    "fdd712da5594",
+    "a3e1b90e6a0f",
+    "a3e1b90e6a0f",
+    "fdd712da5594",
+    "a3e1b90e6a0f",
+    "a3e1b90e6a0f",
+    "fdd712da5594",
+    "a3e1b90e6a0f",
+    "a3e1b90e6a0f",
+    "fdd712da5594",
+    "1e7c41d22967",
+    "b78c09285b92",
+    "93ba683fcaea",
+    "f31d28118cf4",
+    "f31d28118cf4",
+    "f31d28118cf4",
+    "f31d28118cf4",
+    "f31d28118cf4",
+    "f31d28118cf4",
+    "f31d28118cf4",
+    "f31d28118cf4",
+    "f31d28118cf4",
+    "f31d28118cf4",
+    "f31d28118cf4",
+    "f31d28118cf4",
+    "f31d28118cf4",
+]
+FINAL = [
+    "48f27e072d91",
+    "739294870f71",
+    "88b7ba3b21c8",
+    "0820cd508065",
+    "3321a2583a5a",
+    "6ca1f400b87a",
+    "48f27e072d91",
+    "b41a66cee5ae",
+    "499cca8c8845",
+    "0989dab1549e",
+    "a9c7cb7019d4",
+    "7a26df82d4d1",
+    "72ee1334a03b",
+    "9d81c59e4e13",
+    "e101e9d4322c",
+    "48981ce86a4b",
+    "a96e4b9639e0",
+    "6837449a1ec3",
+    "6b5907e914d8",
+    "66c1b121ad2b",
+    "0ad5229b0674",
+    "f8c99b368a95",
+    "09f341f896f8",
+    "4d7a17c908ad",
+    "5d7a9194e2cc",
+    "8fc7ddb33191",
+    "c23d1981f15b",
+    "20d07e7d58f6",
+    "8f0471333f00",
+    "6589b9f18dfd",
+    "812186c2cb06",
+    "f24a7db90f48",
+    "57cedaf39b6f",
+    "5631c808e6a5",
+    "5aa6dbd937b9",
+    "618f4eecbaf2",
+    "0b3bd0ea65bf",
+    "0e6951f53464",
+    "d87099fd321d",
+    "717da1df5b23",
+    "96bf9b43c771",
+    "31f1d9383a33",
+    "d90c5c36541a",
+    "3ebc02d44d3c",
+    "f454d7a2af8d",
+    "2f7f3c8a9e53",
+    "17646512019d",
+    "1354faf7cd32",
+]
+EXTRACTED = [
+    "48f27e072d91",
+    "739294870f71",
+    "88b7ba3b21c8",
+    "0820cd508065",
+    "3321a2583a5a",
+    "189b5f730bd9",
+    "48f27e072d91",
+    "b41a66cee5ae",
+    "499cca8c8845",
+    "0989dab1549e",
+    "a9c7cb7019d4",
+    "7a26df82d4d1",
+    "72ee1334a03b",
+    "9d81c59e4e13",
+    "e101e9d4322c",
+    "05b74adc61e1",
+    "a96e4b9639e0",
+    "6837449a1ec3",
+    "6b5907e914d8",
+    "40be79216ef0",
+    "0ad5229b0674",
+    "f8c99b368a95",
+    "5d58e09d84b0",
+    "4d7a17c908ad",
+    "5d7a9194e2cc",
+    "024d2db70b3c",
+    "c23d1981f15b",
+    "20d07e7d58f6",
+    "a4d77cb27afc",
+    "6589b9f18dfd",
+    "812186c2cb06",
+    "df869a36ce2e",
+    "57cedaf39b6f",
+    "5631c808e6a5",
+    "5aa6dbd937b9",
+    "618f4eecbaf2",
+    "0b3bd0ea65bf",
+    "0e6951f53464",
+    "d87099fd321d",
+    "717da1df5b23",
+    "96bf9b43c771",
+    "31f1d9383a33",
+    "d90c5c36541a",
+    "3ebc02d44d3c",
+    "f454d7a2af8d",
+    "2f7f3c8a9e53",
+    "17646512019d",
+    "1354faf7cd32",
+]
+
 
 def section(name: str) -> list[Any]:
     if not have_shared("vectors", "core", "rpc_psbt.json"):
@@ -101,11 +259,58 @@ def test_refused_with_the_reason(text: str, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize(("text", "digest"), list(zip(section("valid"), DECODED, strict=False)))
+def with_digests(digests: list[str]) -> list[tuple[str, str]]:
+    return list(zip(section("valid"), digests, strict=False))
+
+
+def digest_of(answer: Any) -> str:
+    plain = json.loads(orjson.dumps(answer), parse_float=str)
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:12]
+
+
+@pytest.mark.parametrize(("text", "digest"), with_digests(DECODED))
 def test_decoded(text: str, digest: str) -> None:
-    answer = json.loads(orjson.dumps(psbt_json(parse(text), NETWORK)), parse_float=str)
-    found = hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).hexdigest()
-    assert found[: len(digest)] == digest
+    assert digest_of(psbt_json(parse(text), NETWORK)) == digest
+
+
+@pytest.mark.parametrize(("text", "digest"), with_digests(ANALYZED))
+def test_analyzed(text: str, digest: str) -> None:
+    assert digest_of(analyzepsbt(NO_CONTEXT, text)) == digest
+
+
+@pytest.mark.parametrize(("text", "digest"), with_digests(FINAL))
+def test_final(text: str, digest: str) -> None:
+    assert digest_of(finalizepsbt(NO_CONTEXT, text, False)) == digest
+
+
+@pytest.mark.parametrize(("text", "digest"), with_digests(EXTRACTED))
+def test_extracted(text: str, digest: str) -> None:
+    assert digest_of(finalizepsbt(NO_CONTEXT, text, True)) == digest
+
+
+@pytest.mark.parametrize("case", section("finalizer"))
+def test_finalizer(case: dict[str, Any]) -> None:
+    assert finalizepsbt(NO_CONTEXT, case["finalize"], False)["psbt"] == case["result"]
+
+
+@pytest.mark.parametrize("case", section("extractor"))
+def test_extractor(case: dict[str, Any]) -> None:
+    assert finalizepsbt(NO_CONTEXT, case["extract"], True)["hex"] == case["result"]
+
+
+@pytest.mark.parametrize("case", section("signer"))
+def test_signer(case: dict[str, Any]) -> None:
+    psbt = parse(case["psbt"])
+    provider = FlatSigningProvider()
+    for text in case["privkeys"]:
+        key = decode_secret(text, NETWORK)
+        assert key is not None
+        provider.add_secret(key)
+    txdata = transaction_data(psbt)
+    assert txdata is not None
+    for index in range(len(psbt.inputs)):
+        sign_input(provider, psbt, index, txdata, sighash_type=SIGHASH_ALL)
+    assert encode(psbt) == case["result"]
 
 
 @pytest.mark.parametrize("text", section("valid"))

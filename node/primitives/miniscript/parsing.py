@@ -12,6 +12,8 @@ from clarion.node.primitives.script import MAX_PUBKEYS_PER_MULTI_A, MAX_PUBKEYS_
 
 _MAX_LOCK = 0x7FFFFFFF
 _NUMBER = re.compile(r"-?[0-9]{1,30}")
+_MARKS = re.compile("[(){},]")
+_WRAPPERS = re.compile("[^:][a-z]*(?=:)")
 _HEX = re.compile(r"([0-9a-fA-F]{2})+")
 _WRAPPER_SIZES = {"a": 2, "s": 1, "c": 1, "d": 3, "j": 4, "n": 1, "v": 0, "u": 4, "t": 1, "l": 4}
 _HASH_SIZES = {Fragment.SHA256: 32, Fragment.RIPEMD160: 20, Fragment.HASH256: 32, Fragment.HASH160: 20}
@@ -36,15 +38,22 @@ class _NoMiniscript(Exception):
 
 def take_expression(text: str) -> tuple[str, str]:
     """Return (text up to the first `,`, `)` or `}` outside of brackets, the rest)."""
+    end = expression_end(text, 0)
+    return text[:end], text[end:]
+
+
+def expression_end(text: str, start: int) -> int:
+    """Return where the expression that begins at `start` ends: before the first `,`, `)` or `}` outside of brackets."""
     level = 0
-    for index, char in enumerate(text):
+    for found in _MARKS.finditer(text, start):
+        char = found.group()
         if char in "({":
             level += 1
-        elif char in ")}" and level:
+        elif char != "," and level:
             level -= 1
-        elif char in "),}" and not level:
-            return text[:index], text[index:]
-    return text, ""
+        elif not level:
+            return found.start()
+    return len(text)
 
 
 def parse_miniscript(text: str, read_key: ReadKey, *, tapscript: bool) -> Node | None:
@@ -64,6 +73,7 @@ class _Parser:
 
     def __init__(self, text: str, read_key: ReadKey, tapscript: bool) -> None:
         self._text = text
+        self._at = 0
         self._read_key = read_key
         self._tapscript = tapscript
         self._size = 1
@@ -77,7 +87,7 @@ class _Parser:
         while self._steps:
             self._check_size()
             self._steps.pop()()
-        if self._text or len(self._done) != 1:
+        if self._at < len(self._text) or len(self._done) != 1:
             raise _NoMiniscript
         return self._done[0]
 
@@ -88,10 +98,9 @@ class _Parser:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def _take(self, start: str) -> bool:
-        if not self._text.startswith(start):
-            return False
-        self._text = self._text[len(start) :]
-        return True
+        found = self._text.startswith(start, self._at)
+        self._at += len(start) if found else 0
+        return found
 
     def _need(self, char: str) -> Callable[[], None]:
         def step() -> None:
@@ -101,21 +110,23 @@ class _Parser:
         return step
 
     def _find(self, char: str) -> int:
-        """Return where a character stands before the next closing bracket, -1 if it does not."""
-        at, end = self._text.find(char), self._text.find(")")
-        return at if at <= end or end < 0 else -1
+        """Return where a character stands before the next closing bracket, counted from here, -1 if it does not."""
+        end = self._text.find(")", self._at)
+        at = self._text.find(char, self._at, end + 1 if end >= 0 else len(self._text))
+        return at - self._at if at >= 0 else -1
 
     def _number_before_comma(self) -> int:
         comma = self._find(",")
         if comma < 1:
             raise _NoMiniscript
-        value = _integer(self._text[:comma])
-        self._text = self._text[comma + 1 :]
+        value = _integer(self._text[self._at : self._at + comma])
+        self._at += comma + 1
         return value
 
     def _argument(self, name: str) -> str:
         """Return what stands in the brackets of a function of one argument."""
-        expression, self._text = take_expression(self._text)
+        end = expression_end(self._text, self._at)
+        expression, self._at = self._text[self._at : end], end
         if not expression.endswith(")") or len(expression) < len(name) + 2:
             raise _NoMiniscript
         return expression[len(name) + 1 : -1]
@@ -148,7 +159,7 @@ class _Parser:
 
     def _wrapped(self) -> None:
         """Read an expression with the wrappers in front of it."""
-        letters = re.match("[^:][a-z]*(?=:)", self._text)
+        letters = _WRAPPERS.match(self._text, self._at)
         wrappers = "" if letters is None else letters.group()
         if "vv" in wrappers:
             raise _NoMiniscript
@@ -161,7 +172,7 @@ class _Parser:
                 self._leaf(Fragment.FALSE, 0)
             self._steps.append(self._wrapper(letter))
         if wrappers:
-            self._text = self._text[len(wrappers) + 1 :]
+            self._at += len(wrappers) + 1
         self._steps.append(self._expression)
 
     def _wrapper(self, letter: str) -> Callable[[], None]:
@@ -187,7 +198,9 @@ class _Parser:
             self._combination()
 
     def _one_key(self) -> bool:
-        name = next((name for name in ("pk", "pkh", "pk_k", "pk_h") if self._text.startswith(name + "(")), None)
+        name = next(
+            (name for name in ("pk", "pkh", "pk_k", "pk_h") if self._text.startswith(name + "(", self._at)), None
+        )
         if name is None:
             return False
         key = self._key(self._argument(name))
@@ -202,7 +215,7 @@ class _Parser:
 
     def _hash(self) -> bool:
         for fragment, size in _HASH_SIZES.items():
-            if self._text.startswith(fragment.value + "("):
+            if self._text.startswith(fragment.value + "(", self._at):
                 text = self._argument(fragment.value)
                 if not _HEX.fullmatch(text) or len(text) != 2 * size:
                     raise _NoMiniscript
@@ -212,7 +225,7 @@ class _Parser:
 
     def _lock(self) -> bool:
         for fragment in (Fragment.AFTER, Fragment.OLDER):
-            if self._text.startswith(fragment.value + "("):
+            if self._text.startswith(fragment.value + "(", self._at):
                 number = _integer(self._argument(fragment.value))
                 if not 1 <= number <= _MAX_LOCK:
                     raise _NoMiniscript
@@ -237,8 +250,8 @@ class _Parser:
             end = self._find(")") if comma < 0 else comma
             if end < 1:
                 raise _NoMiniscript
-            keys.append(self._key(self._text[:end]))
-            self._text = self._text[end + 1 :]
+            keys.append(self._key(self._text[self._at : self._at + end]))
+            self._at += end + 1
         if len(keys) > limit or not 1 <= required <= len(keys):
             raise _NoMiniscript
         size = len(push_number(required)) + 34 * len(keys)

@@ -4,7 +4,6 @@ Owns: which of them fit together. Never: signatures' validity, bytes.
 """
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import replace
 
 from clarion.node.primitives.ids import hash_to_hex
@@ -17,8 +16,7 @@ _HAS_SINGLE = 0b100
 
 def combine_psbts(psbts: Sequence[Psbt]) -> Psbt | None:
     """Return the first PSBT with what the others know, None if they are not about the same transaction."""
-    # Values are never changed in place, so that sharing them is safe; the dictionaries that hold them are.
-    combined = deepcopy(psbts[0])
+    combined = psbts[0].copy()
     for other in psbts[1:]:
         if not _merge(combined, other):
             return None

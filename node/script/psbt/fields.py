@@ -10,19 +10,13 @@ from clarion.node.primitives.codec import compact_size, var_bytes
 from clarion.node.primitives.key_origin import KeyOrigin
 from clarion.node.primitives.keys import is_valid_pubkey
 from clarion.node.script.psbt.reader import Reader, broken, pair
+from clarion.node.script.signing.signature_data import TapDerivation
 
 PROPRIETARY = 0xFC
 NO_HASH = bytes(32)
 """Stands for a hash or key that is not there."""
 
 _COMPRESSED, _FULL = 33, 65
-
-
-class TapDerivation(NamedTuple):
-    """Where an x-only key comes from, and the hashes of the leaves that it stands in."""
-
-    leaf_hashes: frozenset[bytes]
-    origin: KeyOrigin
 
 
 class Proprietary(NamedTuple):

@@ -23,9 +23,9 @@ from clarion.node.script.psbt.fields import (
     read_tap_derivation,
     split_proprietary,
 )
-from clarion.node.script.psbt.psbt_input import InputKey, PsbtInput, SignerPlace
+from clarion.node.script.psbt.psbt_input import InputKey, PsbtInput
 from clarion.node.script.psbt.reader import Reader, broken, check_key_size
-from clarion.node.script.signing.signature_data import KeySignature
+from clarion.node.script.signing.signature_data import KeySignature, SignerPlace
 
 _NONCE_SIZE = 66
 _NULL_VALUE = -1

@@ -4,8 +4,9 @@ Owns: the value of both versions (BIP174, BIP370), its bytes, lock time and iden
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
+from typing import Any, TypeVar
 
 from clarion.node.primitives.codec import compact_size
 from clarion.node.primitives.ids import Txid, outpoint_index, outpoint_txid
@@ -22,6 +23,7 @@ MAGIC = b"psbt\xff"
 HIGHEST_VERSION = 2
 FINAL_SEQUENCE = 0xFFFFFFFF
 _XPUB_SIZE = 78
+_Map = TypeVar("_Map", PsbtInput, PsbtOutput)
 
 
 class GlobalKey(IntEnum):
@@ -63,6 +65,17 @@ class Psbt:
     def number(self) -> int:
         """The version's number, 0 where it is not given."""
         return self.version or 0
+
+    def copy(self) -> "Psbt":
+        """Return a PSBT that can be changed without this one; what never changes is shared."""
+        return replace(
+            self,
+            inputs=[_copied(each) for each in self.inputs],
+            outputs=[_copied(each) for each in self.outputs],
+            xpubs=dict(self.xpubs),
+            proprietary=dict(self.proprietary),
+            unknown=dict(self.unknown),
+        )
 
     def lock_time(self) -> int | None:
         """Return the transaction's lock time, None if the inputs' demands can't all be met (BIP370)."""
@@ -170,6 +183,16 @@ def parse_psbt(data: bytes) -> Psbt:
     if not reader.is_at_end:
         raise PsbtError("extra data after PSBT")
     return psbt
+
+
+def _copied(each: _Map) -> _Map:
+    """Return an input or output with dictionaries of its own."""
+    changes: dict[str, Any] = {}
+    for name in (each_field.name for each_field in fields(each)):
+        value = getattr(each, name)
+        if isinstance(value, dict):
+            changes[name] = {key: dict(inner) if isinstance(inner, dict) else inner for key, inner in value.items()}
+    return replace(each, **changes)
 
 
 def _input_of(txin: TxIn, version: int) -> PsbtInput:

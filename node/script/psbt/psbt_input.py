@@ -14,14 +14,13 @@ from clarion.node.primitives.miniscript.types import Fragment
 from clarion.node.primitives.transaction import Transaction, TxOut
 from clarion.node.script.psbt.fields import (
     NO_HASH,
-    TapDerivation,
     derivation_pairs,
     participant_pairs,
     tap_derivation_pairs,
     write_raw,
 )
 from clarion.node.script.psbt.reader import pair
-from clarion.node.script.signing.signature_data import KeySignature
+from clarion.node.script.signing.signature_data import KeySignature, Leaf, SignerPlace, TapDerivation
 
 
 class InputKey(IntEnum):
@@ -63,12 +62,6 @@ PREIMAGE_KEYS = {
     Fragment.HASH256: InputKey.HASH256,
 }
 """The types of preimages by their hash functions, in the order in which they are written."""
-
-Leaf = tuple[bytes, int]
-"""A leaf's script and version."""
-
-SignerPlace = tuple[bytes, bytes]
-"""A MuSig2 aggregate key, and the leaf's hash that it signs in, `NO_HASH` for the key path."""
 
 
 def _no_preimages() -> dict[Fragment, dict[bytes, bytes]]:

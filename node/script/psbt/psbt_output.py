@@ -13,7 +13,6 @@ from clarion.node.primitives.taproot_tree import TAPROOT_MAX_DEPTH, TapLeaf, bui
 from clarion.node.script.psbt.fields import (
     NO_HASH,
     PROPRIETARY,
-    TapDerivation,
     derivation_pairs,
     participant_pairs,
     read_origin,
@@ -25,6 +24,7 @@ from clarion.node.script.psbt.fields import (
     write_raw,
 )
 from clarion.node.script.psbt.reader import Reader, broken, check_key_size, pair
+from clarion.node.script.signing.signature_data import TapDerivation
 
 _LEAF_MASK = 0xFE
 

@@ -1,7 +1,7 @@
 """Solves an output: the script_sig and witness that spend it, as far as keys, scripts and signatures are known.
 
-Owns: the standard templates, bare, in P2SH, in P2WSH and nested, miniscript in P2WSH, and taproot's key path.
-Never: other scripts.
+Owns: the standard templates, bare, in P2SH, in P2WSH and nested, miniscript in P2WSH. Never: other scripts; taproot (see
+`taproot_producer`).
 What can't be solved whole is left with the signatures that there are, so that others can add theirs.
 """
 
@@ -12,19 +12,18 @@ from clarion.node.primitives.script import p2pkh_script, push_data, push_number
 from clarion.node.primitives.templates import ScriptType, Solution, solve
 from clarion.node.script.flags import STANDARD_SCRIPT_VERIFY_FLAGS
 from clarion.node.script.machine import SIGVERSION_BASE, SIGVERSION_WITNESS_V0
-from clarion.node.script.signing.creator import SignatureCreator
+from clarion.node.script.signing.creator import Creator
 from clarion.node.script.signing.provider import SigningProvider
-from clarion.node.script.signing.satisfaction import satisfy
+from clarion.node.script.signing.satisfaction import Satisfier, satisfy
 from clarion.node.script.signing.signature_data import KeySignature, SignatureData
+from clarion.node.script.signing.taproot_producer import find_pubkey, solve_taproot
 from clarion.node.script.verify import verify_script
 
 _NESTING = (ScriptType.SCRIPTHASH, ScriptType.WITNESS_V0_SCRIPTHASH, ScriptType.WITNESS_V0_KEYHASH)
 _NEGATIVE_ONE = b"\x81"
 
 
-def produce_signature(
-    provider: SigningProvider, creator: SignatureCreator, script_pubkey: bytes, data: SignatureData
-) -> bool:
+def produce_signature(provider: SigningProvider, creator: Creator, script_pubkey: bytes, data: SignatureData) -> bool:
     """Fill `data` with what spends the output; return whether it is complete, which is what policy's rules accept."""
     if data.complete:
         return True
@@ -79,7 +78,7 @@ _Step = tuple[bool, list[bytes]]
 class _Signer:
     """Solves one script at a time. A script hash is solved by its script, which is solved next."""
 
-    def __init__(self, provider: SigningProvider, creator: SignatureCreator, data: SignatureData) -> None:
+    def __init__(self, provider: SigningProvider, creator: Creator, data: SignatureData) -> None:
         self._provider = provider
         self._creator = creator
         self._data = data
@@ -100,13 +99,20 @@ class _Signer:
         if kind is ScriptType.MULTISIG:
             return self._multisig(data, required, script, sigversion)
         if kind is ScriptType.SCRIPTHASH:
-            return self._script_hash(data[0])
+            step = self._script_hash(data[0])
+            if not step[0]:
+                self._data.missing.redeem_script = data[0]
+            return step
         if kind is ScriptType.WITNESS_V0_SCRIPTHASH:
-            return self._script_hash(ripemd160(data[0]))
+            step = self._script_hash(ripemd160(data[0]))
+            if not step[0]:
+                self._data.missing.witness_script = data[0]
+            return step
         if kind is ScriptType.WITNESS_V0_KEYHASH:
             return True, [data[0]]
         if kind is ScriptType.WITNESS_V1_TAPROOT:
-            return self._taproot(data[0])
+            items = solve_taproot(self._provider, self._creator, self._data, data[0])
+            return items is not None, list(items or ())
         # Anyone may spend an anchor, with nothing.
         return kind is ScriptType.ANCHOR, []
 
@@ -115,14 +121,18 @@ class _Signer:
         known = self._data.signatures.get(key_hash)
         if known is not None:
             return known.signature
+        origin = self._provider.origin(key_hash)
+        if origin is not None:
+            self._data.origins.setdefault(key_hash, (pubkey, origin))
         signature = self._creator.ecdsa(self._provider, key_hash, script, sigversion)
-        if signature is not None:
+        if signature is None:
+            self._data.missing.signatures.append(key_hash)
+        else:
             self._data.signatures[key_hash] = KeySignature(pubkey, signature)
         return signature
 
     def _pubkey(self, key_hash: bytes) -> bytes | None:
-        known = self._data.signatures.get(key_hash)
-        return self._provider.pubkey(key_hash) if known is None else known.pubkey
+        return find_pubkey(self._provider, self._data, key_hash)
 
     def _pubkey_hash(self, key_hash: bytes, script: bytes, sigversion: int) -> _Step:
         pubkey = self._pubkey(key_hash)
@@ -148,15 +158,8 @@ class _Signer:
         node = decode_script(script, self._pubkey)
         if node is None:
             return False, []
-        items = satisfy(node, lambda key: self._sign(key, script, SIGVERSION_WITNESS_V0), self._creator.checker)
+        satisfier = Satisfier(
+            lambda key: self._sign(key, script, SIGVERSION_WITNESS_V0), self._data.preimage, self._creator.checker
+        )
+        items = satisfy(node, satisfier)
         return items is not None, list(items or ())
-
-    def _taproot(self, output_key: bytes) -> _Step:
-        signature = self._data.key_path_signature
-        spend = self._provider.taproot(output_key)
-        if not signature and spend is not None:
-            signature = self._creator.key_path(self._provider, spend.internal_key, spend.merkle_root) or b""
-        if not signature:
-            signature = self._creator.key_path(self._provider, output_key) or b""
-        self._data.key_path_signature = signature
-        return (True, [signature]) if signature else (False, [])

@@ -1,7 +1,7 @@
-"""The witness that satisfies a miniscript, made of the signatures at hand.
+"""The witness that satisfies a miniscript, made of the signatures and preimages at hand.
 
 Owns: the choice between the ways to satisfy and dissatisfy, smallest first, none that a stranger could change.
-Never: making signatures. Preimages of hashes are not known here, so no hash lock can be opened.
+Never: making signatures, finding preimages.
 """
 
 from collections.abc import Callable
@@ -42,12 +42,21 @@ _ONE = _Stack((b"\x01",))
 _WRONG_PREIMAGE = _Stack((bytes(32),), malleable=True)
 
 
-def satisfy(root: Node, sign: Callable[[bytes], bytes | None], checker: SignatureChecker) -> tuple[bytes, ...] | None:
+class Satisfier(NamedTuple):
+    """Where signatures by a key and preimages of a hash by a function come from, None where there is none; `checker` knows
+    the time locks."""
+
+    sign: Callable[[bytes], bytes | None]
+    preimage: Callable[[Fragment, bytes], bytes | None]
+    checker: SignatureChecker
+
+
+def satisfy(root: Node, satisfier: Satisfier) -> tuple[bytes, ...] | None:
     """Return the witness items that satisfy a miniscript, bottom first, None if that can't be done.
 
-    `sign` returns the signature by a key or None. What needs no signature, or could be changed by others, is left out.
+    What needs no signature, or could be changed by others, is left out.
     """
-    way = fold(root, lambda node, subs: _ways(node, subs, sign, checker)).yes
+    way = fold(root, lambda node, subs: _ways(node, subs, satisfier)).yes
     return way.items if way is not None and way.has_signature and not way.malleable else None
 
 
@@ -82,8 +91,9 @@ def _loose(way: _Way) -> _Way:
     return None if way is None else way._replace(malleable=True)
 
 
-def _ways(node: Node, subs: list[_Ways], sign: Callable[[bytes], bytes | None], checker: SignatureChecker) -> _Ways:
+def _ways(node: Node, subs: list[_Ways], satisfier: Satisfier) -> _Ways:
     kind = node.fragment
+    sign, checker = satisfier.sign, satisfier.checker
     if kind is Fragment.FALSE:
         return _Ways(_EMPTY, None)
     if kind is Fragment.TRUE:
@@ -93,12 +103,15 @@ def _ways(node: Node, subs: list[_Ways], sign: Callable[[bytes], bytes | None], 
         return _Ways(_join(_ZERO, key), _join(_signed(sign(node.keys[0])), key))
     if kind is Fragment.MULTI:
         return _multi(node, sign)
+    if kind is Fragment.MULTI_A:
+        return _multi_a(node, sign)
     if kind is Fragment.OLDER:
         return _Ways(None, _EMPTY if checker.check_sequence(node.k) else None)
     if kind is Fragment.AFTER:
         return _Ways(None, _EMPTY if checker.check_lock_time(node.k) else None)
     if node.data:
-        return _Ways(_WRONG_PREIMAGE, None)
+        preimage = satisfier.preimage(kind, node.data)
+        return _Ways(_WRONG_PREIMAGE, None if preimage is None else _Stack((preimage,)))
     if kind is Fragment.THRESH:
         return _threshold(subs, node.k)
     return _wrapped(kind, subs[0]) if len(subs) == 1 else _branches(kind, subs)
@@ -119,6 +132,19 @@ def _multi(node: Node, sign: Callable[[bytes], bytes | None]) -> _Ways:
             _join(ways[-1], signature),
         ]
     return _Ways(_Stack((b"",) * (node.k + 1)), ways[node.k])
+
+
+def _multi_a(node: Node, sign: Callable[[bytes], bytes | None]) -> _Ways:
+    # As above, but every key takes an item, and the first key's lies on top.
+    ways: list[_Way] = [_EMPTY]
+    for key in reversed(node.keys):
+        signature = _signed(sign(key))
+        ways = [
+            _join(ways[0], _ZERO),
+            *[_better(_join(ways[n], _ZERO), _join(ways[n - 1], signature)) for n in range(1, len(ways))],
+            _join(ways[-1], signature),
+        ]
+    return _Ways(ways[0], ways[node.k])
 
 
 def _threshold(subs: list[_Ways], k: int) -> _Ways:

@@ -6,6 +6,7 @@ import pytest
 
 from clarion.node.primitives.address import SecretKey
 from clarion.node.primitives.amounts import MAX_MONEY
+from clarion.node.primitives.descriptor_findings import TapOutput
 from clarion.node.primitives.hashes import hash160, sha256
 from clarion.node.primitives.ids import OutPoint
 from clarion.node.primitives.keys import pubkey_of_secret, taproot_output_key
@@ -18,9 +19,10 @@ from clarion.node.primitives.script import (
     push_data,
     witness_script,
 )
+from clarion.node.primitives.taproot_tree import TapTree
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.node.script.flags import STANDARD_SCRIPT_VERIFY_FLAGS
-from clarion.node.script.signing.provider import FlatSigningProvider, TaprootSpend
+from clarion.node.script.signing.provider import FlatSigningProvider
 from clarion.node.script.signing.signed_transaction import (
     INPUT_NOT_FOUND,
     MISSING_AMOUNT,
@@ -70,7 +72,7 @@ def provider_of(secrets: list[SecretKey], scripts: tuple[bytes, ...] = ()) -> Fl
         provider.add_secret(key)
     for script in scripts:
         provider.add_script(script)
-    provider.taproots[taproot_output_key(KEYS[0][1:])] = TaprootSpend(KEYS[0][1:])
+    provider.taproots[taproot_output_key(KEYS[0][1:])] = TapOutput(KEYS[0][1:], TapTree())
     return provider
 
 
