@@ -17,6 +17,8 @@ from clarion.notifiers.lanes.delivery_lane import DeliveryLane
 from clarion.notifiers.lanes.lane_desk import LaneDesk
 from clarion.notifiers.lanes.notify_option import Delivery
 from clarion.notifiers.lanes.services import LaneServices
+from clarion.notifiers.lanes.stored_place import StoredPlace
+from clarion.notifiers.memory_watch import is_foreign
 from clarion.notifiers.notifier import Notifier, needs_blocks
 
 _log = logging.getLogger(__name__)
@@ -62,7 +64,13 @@ class EventsEngine:
         if isinstance(notifier, Delivery):
             assert self._services is not None
             return DeliveryLane(notifier, self._services, start_at, self._progressed)
-        return Lane(notifier, self._feed, positions.get(notifier.name, start_at), self._progressed)
+        place, at = None, positions.get(notifier.name, start_at)
+        if self._services is not None and is_foreign(notifier):
+            place = StoredPlace(notifier.name, self._services)
+            found = place.find(at)
+            # A process that replaces a dead one goes on from what that one said last.
+            at = positions.get(notifier.name, found)
+        return Lane(notifier, self._feed, at, self._progressed, place)
 
     def start(self) -> None:
         """Open all notifiers, then start all lanes. Raises ConfigError, with everything closed again."""
@@ -119,8 +127,8 @@ class EventsEngine:
         return {lane.notifier.name: lane.position for lane in self._lanes}
 
     def heights(self) -> dict[str, int]:
-        """Return, by lane that delivers out of the log, the height of the chain that it has come to; -1 for none."""
-        return {lane.notifier.name: lane.height for lane in self._lanes if isinstance(lane, DeliveryLane)}
+        """Return, by lane whose place is stored, the height of the chain that it has come to; -1 for none."""
+        return {lane.name: height for lane in self._lanes if (height := lane.height) is not None}
 
     def descriptions(self) -> Descriptions:
         """Return what each notifier publishes where, by name."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from clarion.node.errors import ClarionError
 from clarion.notifiers.feed import Feed, FeedEvent
 from clarion.notifiers.lanes.lane_state import LaneState
+from clarion.notifiers.lanes.stored_place import StoredPlace
 from clarion.notifiers.memory_watch import is_foreign, resident_bytes
 from clarion.notifiers.notifier import Notifier, takes_early
 
@@ -29,12 +30,23 @@ _LONGEST_PAUSE_S = 5.0
 class Lane:
     """Tells one notifier every row behind `position`, in order, until it is stopped."""
 
-    def __init__(self, notifier: Notifier, feed: Feed, position: int, on_progress: Callable[["Lane"], None]) -> None:
-        """`position` is the last row that was told before; `on_progress` is called on the lane's thread after a row."""
+    def __init__(
+        self,
+        notifier: Notifier,
+        feed: Feed,
+        position: int,
+        on_progress: Callable[["Lane"], None],
+        place: StoredPlace | None = None,
+    ) -> None:
+        """`position` is the last row that was told before; `on_progress` is called on the lane's thread after a row.
+
+        `place` is told what was told, and stored when the log has no more for now.
+        """
         self.notifier = notifier
         self.position = position
         self.state = LaneState()
         self._feed = feed
+        self._place = place
         self._on_progress = on_progress
         self.is_weighed = is_foreign(notifier)
         self._takes_early = takes_early(notifier)
@@ -49,6 +61,11 @@ class Lane:
     def name(self) -> str:
         """The notifier's name."""
         return self.notifier.name
+
+    @property
+    def height(self) -> int | None:
+        """The height that a lane with a stored place has come to, -1 for none; None for other lanes."""
+        return None if self._place is None else self._place.height
 
     def open(self) -> None:
         """Open the notifier. Raises ConfigError."""
@@ -123,6 +140,7 @@ class Lane:
             for event in events:
                 if self._is_done or self.state.paused or not self._tell(event):
                     break
+            self._store_place()
             if (not events or self.state.paused) and not self._is_done:
                 self._woken.wait()
 
@@ -149,8 +167,18 @@ class Lane:
         self.state.sent += 1
         self._early.pop(event.row.seq, None)
         self._pause_s = _FIRST_PAUSE_S
+        if self._place is not None:
+            self._place.told(event.row)
         self._on_progress(self)
         return True
+
+    def _store_place(self) -> None:
+        if self._place is not None:
+            try:
+                self._place.store()
+            except ClarionError as error:
+                # The next row stores it; until then a restart repeats a little more.
+                _log.error("%s: can't store its place: %s", self.name, error)
 
     def _pause(self, what: str, error: Exception) -> None:
         # Each try fails in the same place: one traceback is enough.

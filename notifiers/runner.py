@@ -15,6 +15,7 @@ from clarion.notifiers.engine import Descriptions, EventsEngine
 from clarion.notifiers.feed import EventSource
 from clarion.notifiers.lanes.notify_option import Delivery
 from clarion.notifiers.lanes.services import LaneServices
+from clarion.notifiers.memory_watch import is_foreign
 from clarion.notifiers.notifier import Notifier
 
 
@@ -26,10 +27,13 @@ class EventsSetup:
     open_source: Callable[[Any], EventSource]
     build_notifiers: Callable[[Any], Sequence[Notifier | Delivery]]
     open_services: Callable[[Any], LaneServices] | None = None
-    """Called where there is something to deliver."""
+    """Called where there is a lane whose place is stored."""
 
     memory_limit_bytes: int = 0
     """What a process of its own may hold before the plugin that took most of it is stopped; 0: no limit."""
+
+    keeps_places: bool = False
+    """Whether plugins go on where they were when the node was stopped or killed."""
 
     def engine(
         self,
@@ -41,7 +45,8 @@ class EventsSetup:
         """Return the engine, not started yet. Raises ConfigError, PluginError, StorageError."""
         notifiers = self.build_notifiers(self.config)
         services = None
-        if self.open_services is not None and any(isinstance(each, Delivery) for each in notifiers):
+        kept = (isinstance(each, Delivery) or (self.keeps_places and is_foreign(each)) for each in notifiers)
+        if self.open_services is not None and any(kept):
             services = self.open_services(self.config)
         return EventsEngine(self.open_source(self.config), notifiers, start_at, positions, on_progress, services, held)
 
@@ -83,7 +88,7 @@ class EventsRunner(Protocol):
         """Return what each notifier publishes where; `["zmq"]` is the answer of getzmqnotifications."""
 
     def lane_heights(self) -> dict[str, int]:
-        """Return, by lane that delivers out of the log, the height of the chain that it has come to, or a lower one."""
+        """Return, by lane whose place is stored, the height of the chain that it has come to, or a lower one."""
 
     def ask_lanes(self, action: str, name: str = "", argument: str = "") -> Any:
         """Do what `LaneDesk.ask` does, wherever the lanes run. Raises StreamError, `unavailable` where they do not."""

@@ -49,8 +49,11 @@ def make_events_runner(config: Config) -> EventsRunner:
 
     Raises PluginError or ConfigError, so that a wrong plugin is named before anything has started.
     """
-    setup = EventsSetup(config, open_source, build_notifiers, open_lane_services, config.events_memory_mib << 20)
-    if build_notifiers(config) and config.events_process and not is_in_memory(config):
+    lasting = not is_in_memory(config)
+    setup = EventsSetup(
+        config, open_source, build_notifiers, open_lane_services, config.events_memory_mib << 20, keeps_places=lasting
+    )
+    if build_notifiers(config) and config.events_process and lasting:
         return EventsProcess(setup)
     return InProcessEvents(setup)
 

@@ -69,6 +69,14 @@ class Leaking:
         if event.height <= 12:
             self.kept.append(b"x" * 50_000_000)
 
+class Slow:
+    @hookimpl
+    def block_connected(self, event):
+        with (seen / "slow.txt").open("a") as file:
+            print(event.height, file=file)
+        import time
+        time.sleep(0.2)
+
 class Hanging:
     @hookimpl
     def block_connected(self, event):
@@ -117,6 +125,28 @@ def test_crashing_raising_and_hanging_plugins_stop_nobody_else(
     assert (plugin / "crashed").exists()
     assert "events process: ended with status 9" in node.log()
     assert "plugin every_kind:Raising: block_connected raised" in node.log()
+
+
+def test_observer_goes_on_where_it_was_when_the_node_was_killed(
+    plugin: Path, clarion_node: Callable[..., RegtestNode]
+) -> None:
+    node = clarion_node("-plugin=every_kind:Slow")
+    told = plugin / "slow.txt"
+    node.rpc("generatetodescriptor", 10, "raw(51)")
+    node.wait_until(lambda: told.exists() and "3" in told.read_text().split())
+    node.process.kill()
+    node.process.wait()
+    before = list(map(int, told.read_text().split()))
+    assert before == list(range(before[-1] + 1)), "it was told in order"
+    assert before[-1] < 10, "it was not slow"
+    again = RegtestNode(node.folder, "-plugin=every_kind:Slow")
+    try:
+        again.wait_until(lambda: "10" in told.read_text().split())
+        behind = list(map(int, told.read_text().split()))[len(before) :]
+        assert behind == list(range(behind[0], 11))
+        assert behind[0] <= before[-1] + 1, "a block was left out"
+    finally:
+        again.stop()
 
 
 def test_plugin_that_leaks_is_paused_by_name_and_the_others_go_on(
