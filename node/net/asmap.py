@@ -5,18 +5,28 @@ Source: Bitcoin Core's src/util/asmap.cpp and doc/asmap-data.md. A map is a stri
 small program that takes an address bit by bit to its answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from clarion.node.primitives.hashes import sha256d
 
 ADDRESS_BITS = 128
 _RETURN, _JUMP, _MATCH, _DEFAULT = range(4)
-_KINDS = (0, 0, 1)
-_SYSTEMS = tuple(range(15, 25))
-_MATCHES = tuple(range(1, 9))
-_JUMPS = tuple(range(5, 31))
-_ARGUMENTS = {_RETURN: (1, _SYSTEMS), _JUMP: (17, _JUMPS), _MATCH: (2, _MATCHES), _DEFAULT: (1, _SYSTEMS)}
+_Code = tuple[tuple[int, int], ...]
+"""For each class of a number how many bits its place takes, and the least number of the class."""
+
+
+def _code(least: int, sizes: Iterable[int]) -> _Code:
+    code = []
+    for size in sizes:
+        code.append((size, least))
+        least += 1 << size
+    return tuple(code)
+
+
+_KINDS = _code(0, (0, 0, 1))
+_SYSTEMS = _code(1, range(15, 25))
+_ARGUMENTS = {_RETURN: _SYSTEMS, _JUMP: _code(17, range(5, 31)), _MATCH: _code(2, range(1, 9)), _DEFAULT: _SYSTEMS}
 _WINDOW_BYTES = 9
 """The longest number takes 55 bits, which may begin at any bit of a byte."""
 _MOST_PADDING = 7
@@ -75,29 +85,26 @@ class AsMap:
 
     def step(self, at: int) -> _Step:
         """Return the step that begins at a bit. Raises BadMap if the map ends before the step does."""
-        kind, at = self._number(at, 0, _KINDS)
-        argument, at = self._number(at, *_ARGUMENTS[kind])
+        kind, at = self._number(at, _KINDS)
+        argument, at = self._number(at, _ARGUMENTS[kind])
         return _Step(kind, argument, at)
 
-    def _number(self, at: int, least: int, sizes: Sequence[int]) -> tuple[int, int]:
-        """Return (number, where it ends). It is of a class, which ones tell, and has a place in it.
+    def _number(self, at: int, code: _Code) -> tuple[int, int]:
+        """Return (number, where it ends). It is of a class, which ones tell, and has a place in it, highest bit first.
 
         All classes but the last have a zero behind their ones.
         """
         byte = at >> 3
         window = int.from_bytes(self._data[byte : byte + _WINDOW_BYTES], "little") >> (at & 7)
         ones = (~window & (window + 1)).bit_length() - 1
-        last = len(sizes) - 1
-        cls = min(ones, last)
-        used = cls + (cls < last)
-        size = sizes[cls]
+        last = len(code) - 1
+        used = ones + 1 if ones < last else last
+        size, least = code[min(ones, last)]
         end = at + used + size
         if end > self._end:
             raise BadMap(f"it ends in the middle of a step at bit {at}")
-        place = 0
-        for bit in range(used, used + size):
-            place = place << 1 | (window >> bit & 1)
-        return least + sum([1 << each for each in sizes[:cls]]) + place, end
+        place = window >> used & ((1 << size) - 1)
+        return least + int(f"{place:0{size}b}"[::-1], 2) if size else least, end
 
     def is_padding(self, at: int) -> bool:
         """Whether nothing but a few zeros is left behind a bit."""
