@@ -1,33 +1,25 @@
-"""RPC methods about the chain that only the live node can answer: getblockchaininfo, getchainstates, getchaintips.
+"""RPC methods about the chain that the live node answers: getblockchaininfo, getchainstates, getchaintips.
 
-Owns: their answers, read from memory under the chain lock and put together without it. Never: blocks' contents.
+Owns: what they read from memory under the chain lock. Never: blocks' contents, how it is shown (`chain_answers`).
 """
 
-import os
-from pathlib import Path
 from typing import Any
 
-from clarion.api.render.numbers import number_json
+from clarion.api.rpc.chain_answers import (
+    ChainTip,
+    TipPlace,
+    chain_json,
+    finish_chain_json,
+    size_on_disk,
+    tip_status,
+    tips_json,
+)
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.registry import NODE, rpc_method
 from clarion.api.rpc.spec import Result, ResultType
-from clarion.node.chain.block_index import BlockIndexEntry
-from clarion.node.consensus.pow import decode_compact, difficulty
 from clarion.node.consensus.progress import guess_verification_progress
-from clarion.node.primitives.ids import hash_to_hex
-from clarion.node.storage import block_status
 
 _T = ResultType
-
-
-def size_on_disk(blocks_dir: Path) -> int:
-    """Return the bytes that block and undo files take."""
-    with os.scandir(blocks_dir) as entries:
-        return sum(
-            entry.stat().st_size
-            for entry in entries
-            if entry.name.startswith(("blk", "rev")) and entry.name.endswith(".dat")
-        )
 
 
 @rpc_method(
@@ -72,32 +64,16 @@ def getblockchaininfo(ctx: NodeContext) -> dict[str, Any]:
         progress = guess_verification_progress(
             tip.chain_tx_count, tip.time, best_header.height - tip.height, ctx.clock.now(), ctx.params
         )
-    answer: dict[str, Any] = {
-        "chain": ctx.params.name,
-        "blocks": tip.height,
-        "headers": best_header.height,
-        "bestblockhash": hash_to_hex(tip.hash),
-        "bits": f"{tip.bits:08x}",
-        "target": f"{decode_compact(tip.bits)[0]:064x}",
-        "difficulty": number_json(difficulty(tip.bits)),
-        "time": tip.time,
-        "mediantime": tip.median_time_past(),
-        "verificationprogress": number_json(progress),
-        "initialblockdownload": initial_download,
-        "chainwork": f"{tip.chainwork:064x}",
-        "size_on_disk": size_on_disk(ctx.blocks_dir),
-        "pruned": ctx.config.prune_mib > 0,
-    }
+    place = TipPlace(tip.height, tip.hash, tip.bits, tip.time, tip.median_time_past(), tip.chainwork)
+    answer = chain_json(ctx.params, place, best_header.height, progress, initial_download, size_on_disk(ctx.blocks_dir))
+    answer["pruned"] = ctx.config.prune_mib > 0
     if ctx.config.prune_mib:
         pruned_to = ctx.pruner.prune_height(tip)
         answer["pruneheight"] = 0 if pruned_to is None else pruned_to + 1
         answer["automatic_pruning"] = ctx.config.prune_target_bytes > 0
         if ctx.config.prune_target_bytes:
             answer["prune_target_size"] = ctx.config.prune_target_bytes
-    if ctx.params.signet_challenge is not None:
-        answer["signet_challenge"] = ctx.params.signet_challenge.hex()
-    answer["warnings"] = ctx.warnings_json()
-    return answer
+    return finish_chain_json(answer, ctx.params, ctx.warnings_json())
 
 
 @rpc_method(
@@ -148,16 +124,6 @@ def getchainstates(ctx: NodeContext) -> dict[str, Any]:
     return {"headers": chain["headers"], "chainstates": [state]}
 
 
-def _tip_status(entry: BlockIndexEntry, active: bool) -> str:
-    if active:
-        return "active"
-    if entry.failed:
-        return "invalid"
-    if entry.chain_tx_count == 0:
-        return "headers-only"
-    return "valid-fork" if entry.is_valid(block_status.VALID_SCRIPTS) else "valid-headers"
-
-
 @rpc_method(
     "getchaintips",
     category="blockchain",
@@ -199,9 +165,6 @@ def getchaintips(ctx: NodeContext) -> list[dict[str, Any]]:
         found = []
         for entry in tips:
             branch = entry.height - active.find_fork(entry).height
-            found.append((entry.height, entry.hash, branch, _tip_status(entry, entry in active)))
-    found.sort(key=lambda tip: (-tip[0], tip[1]))
-    return [
-        {"height": height, "hash": hash_to_hex(block_hash), "branchlen": branch, "status": status}
-        for height, block_hash, branch, status in found
-    ]
+            status = tip_status(entry.status, entry.chain_tx_count, active=entry in active)
+            found.append(ChainTip(entry.height, entry.hash, branch, status))
+    return tips_json(found)

@@ -5,6 +5,7 @@ Owns: their answers. Never: the chain's contents.
 
 from typing import Any
 
+from clarion.api.rpc.chain_answers import index_json
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.parse import INT64, parse_int, parse_str
@@ -132,7 +133,7 @@ def getzmqnotifications(ctx: NodeContext) -> list[dict[str, object]]:
 def getindexinfo(ctx: NodeContext, index_name: str | None) -> dict[str, Any]:
     """Return the state of each index that runs."""
     return {
-        name: {"synced": state.synced, "best_block_height": max(state.height, 0)}
+        name: index_json(state.synced, state.height)
         for name, state in ctx.indexes.states().items()
         if index_name in (None, "", name)
     }

@@ -5,7 +5,7 @@ Owns: the answers that follow from the database alone, and the refusal of all ot
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -17,6 +17,7 @@ from clarion.api.rpc.control import STOPPING
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.node_methods import CallRunner, load_methods
 from clarion.api.rpc.parse import UINT32, parse_hash, parse_int
+from clarion.api.rpc.reader_chain import chain_info, chain_tips, index_info
 from clarion.api.rpc.scan import scan_state
 from clarion.api.rpc.scan_blocks import block_scan_state
 from clarion.api.rpc.utxo import unspent_json
@@ -41,7 +42,8 @@ _POLL_S = 0.1
 class ReaderMethods(CallRunner):
     """Answers the questions of API processes that have no node. Thread-safe.
 
-    `open_index` returns a snapshot of an index by its public name; `request_stop` asks the reader to end.
+    `open_index` returns a snapshot of an index by its public name, one of `indexes`; `request_stop` asks the reader to
+    end.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class ReaderMethods(CallRunner):
         params: ChainParams,
         open_index: Callable[[str], AbstractContextManager[IndexSnapshot]],
         request_stop: Callable[[], None],
+        indexes: Collection[str] = (),
     ) -> None:
         load_methods()
         self.scan = ScanState()
@@ -71,6 +74,9 @@ class ReaderMethods(CallRunner):
             "_mempool_transaction": lambda txid: None,
             "_script_in_pool": lambda script_hash: None,
             "_wait_events": self._wait_for_events,
+            "getblockchaininfo": lambda: chain_info(reader, params),
+            "getchaintips": lambda: chain_tips(reader),
+            "getindexinfo": lambda wanted: index_info(reader, indexes, open_index, wanted),
             "gettxout": self._gettxout,
             "stop": self._stop,
             "uptime": lambda: int(time.monotonic() - self._started_at),

@@ -91,7 +91,7 @@ def _start(
         if snapshot.tip() is None:
             raise ConfigError("The database has no block yet: start a node on it first")
     indexes = IndexReaders(config, stack)
-    methods = ReaderMethods(reader, params, indexes.snapshot, request_stop)
+    methods = ReaderMethods(reader, params, indexes.snapshot, request_stop, indexes.names)
     # Not the node's own folder, where its control socket is.
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="api-of-clarion-")))
     serve(config, params, methods, indexes.names, stack, idle, folder / "control.sock")

@@ -44,6 +44,14 @@ _PLACED = (
     "LEFT JOIN active_chain AS here ON here.height = blocks.height "
     "LEFT JOIN active_chain AS successor ON successor.height = blocks.height + 1 WHERE blocks.hash = ?"
 )
+_STALE = (
+    f"SELECT {_JOINED} FROM blocks LEFT JOIN active_chain ON active_chain.height = blocks.height "
+    "AND active_chain.hash = blocks.hash WHERE active_chain.height IS NULL ORDER BY blocks.height, blocks.hash"
+)
+_LACKING = (
+    "SELECT MAX(active_chain.height) FROM active_chain JOIN blocks ON blocks.hash = active_chain.hash "
+    "WHERE active_chain.height > 0 AND blocks.status & ? <> ?"
+)
 _RANGE = f"{_FROM_ACTIVE} WHERE active_chain.height >= ? AND active_chain.height < ? ORDER BY active_chain.height"
 
 
@@ -109,6 +117,15 @@ class ChainSnapshot:
     def rows_from(self, height: int, count: int) -> list[BlockRow]:
         """Return up to `count` blocks of the active chain upwards from a height."""
         return [decode_block_row(row) for row in self._rows(_RANGE, (height, height + count))]
+
+    def stale_rows(self) -> list[BlockRow]:
+        """Return every block and header outside the active chain, by height. Looks at the whole index."""
+        return [decode_block_row(row) for row in self._rows(_STALE)]
+
+    def highest_without(self, status: int) -> int | None:
+        """Return the height of the highest active block above genesis that lacks one of these status bits."""
+        ((height,),) = self._rows(_LACKING, (status, status))
+        return None if height is None else int(height)
 
     def is_active(self, row: BlockRow) -> bool:
         """Whether the block is in the active chain."""

@@ -47,6 +47,11 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 READS = [
     ("getblockcount", []),
+    ("getblockchaininfo", []),
+    ("getchaintips", []),
+    ("getindexinfo", []),
+    ("getindexinfo", ["txindex"]),
+    ("getindexinfo", ["nosuch"]),
     ("getbestblockhash", []),
     ("getblock", ["TIP", 0]),
     ("getblock", ["TIP", 3]),
