@@ -68,6 +68,10 @@ def transaction_json(
     return out
 
 
+_NO_SCRIPT_SIG = orjson.Fragment(b'{"asm":"","hex":""}')
+"""Most inputs have none: their signatures are in the witness."""
+
+
 def _coinbase_input(txin: TxIn) -> dict[str, Any]:
     out: dict[str, Any] = {"coinbase": txin.script_sig.hex()}
     if txin.witness:
@@ -77,11 +81,11 @@ def _coinbase_input(txin: TxIn) -> dict[str, Any]:
 
 
 def _input(txin: TxIn, coin: Coin | None, prefixes: AddressPrefixes) -> dict[str, Any]:
-    prevout = txin.prevout
+    prevout, script_sig = txin.prevout, txin.script_sig
     out: dict[str, Any] = {
         "txid": prevout[31::-1].hex(),
         "vout": int.from_bytes(prevout[32:], "little"),
-        "scriptSig": script_sig_json(txin.script_sig),
+        "scriptSig": script_sig_json(script_sig) if script_sig else _NO_SCRIPT_SIG,
     }
     if txin.witness:
         out["txinwitness"] = [item.hex() for item in txin.witness]

@@ -10,7 +10,7 @@ import orjson
 from clarion.api.render.block import header_json
 from clarion.api.render.numbers import number_json
 from clarion.api.rpc.block_results import BLOCK_RESULTS, HEADER_FIELDS
-from clarion.api.rpc.blocks import block_text, find_placed, read_raw
+from clarion.api.rpc.blocks import block_hex, block_text, find_placed
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.parse import parse_hash, parse_int, parse_verbosity
@@ -139,5 +139,5 @@ def getblock(ctx: ReaderContext, blockhash: str, verbosity: Any) -> Any:
         row, place = find_placed(snapshot, block_hash)
     # The answer is put together outside of the snapshot: a block never changes, only its place does.
     if level <= 0:
-        return read_raw(ctx, row).hex()
+        return orjson.Fragment(block_hex(ctx, row))
     return orjson.Fragment(block_text(ctx, place, row, level))

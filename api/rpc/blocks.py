@@ -3,6 +3,7 @@
 Owns: the look-up with the reference's errors, and where a block stands in the chain. Never: how it is rendered.
 """
 
+from binascii import hexlify
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -28,6 +29,12 @@ def find_row(snapshot: ChainSnapshot, block_hash: bytes) -> BlockRow:
     if row is None:
         raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Block not found")
     return row
+
+
+def block_hex(ctx: ReaderContext, row: BlockRow) -> bytes:
+    """Return the raw block in hex as JSON. Raises RpcError -1 if it is not stored or its file is gone."""
+    check_raw(ctx, row)
+    return ctx.rendered.get(("hex", row.hash), lambda: b'"%b"' % hexlify(read_raw(ctx, row)))
 
 
 def read_raw(ctx: ReaderContext, row: BlockRow) -> bytes:

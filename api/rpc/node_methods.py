@@ -44,6 +44,7 @@ METHOD_MODULES = (
     "fees",
     "index_access",
     "lanes",
+    "left_out",
     "memory",
     "mempool",
     "mempool_file",

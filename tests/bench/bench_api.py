@@ -9,10 +9,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 
 from bench.api_load import Load, Request, have_wrk, run_load
 from bench.chain_file import read_blocks
 from bench.report import Report, load_average
+from clarion.node.chain.block_statistics import STORE_NAME
+from clarion.node.storage.index_store import IndexReader
+from clarion.node.storage.location import locate
 from helpers.node import Node
 from helpers.waiting import wait_for
 
@@ -20,6 +24,8 @@ WORKERS = 2
 CLIENTS = 16
 LOCK_CLIENTS = (1, 8, 16)
 ROTATION = 20
+ROUNDS = 3
+"""Windows of each cell of the lock table: now and then the machine itself stands still for a tenth of a second."""
 BELOW_TIP = 3
 """How far below the tip the block that all ask for is."""
 
@@ -44,7 +50,20 @@ def loaded(folder: Path, path: Path, height: int, *options: str, reference: str 
         node.program = [reference]
     with node:
         wait_for(lambda: bool(node.rpc("getblockcount") == height), LOADED_S)
+        if not reference:
+            wait_for(lambda: statistics_of(folder) > height, LOADED_S)
         yield node
+
+
+def statistics_of(folder: Path) -> int:
+    """Return of how many blocks the node has stored the statistics, which it does once it has nothing else to do."""
+    chain_dir = folder / "regtest"
+    reader = IndexReader(locate(None, chain_dir), chain_dir, STORE_NAME)
+    try:
+        with reader.snapshot() as view:
+            return len(list(view.items()))
+    finally:
+        reader.close()
 
 
 def questions(node: BenchNode, blocks: Sequence[str]) -> dict[str, list[Request]]:
@@ -99,31 +118,40 @@ def run_api(report: Report, path: Path, what: str, work: Path, seconds: int) -> 
     reference = os.environ.get("BITCOIND", "")
     report.text(
         f"{what}, `-apiworkers={WORKERS}`; {CLIENTS} keep-alive clients of `wrk -t1`, {seconds} s each, on the same "
-        f"machine. Warm: the block of height {height - BELOW_TIP}, asked for again and again. Cold: `-apicache=0`, the last "
-        f"{ROTATION} full blocks in rotation. Requests a second (99th percentile of the answer's milliseconds). "
+        f"machine. Warm: the block of height {height - BELOW_TIP}, asked for again and again. Cold: the last {ROTATION} full "
+        "blocks in rotation with `-apicache=1`, in which none of their rendered answers finds room until it is its turn again; "
+        "txids and merkle trees of the last blocks are kept. Bare: the same with `-apicache=0`, which keeps nothing of blocks. "
+        "Statistics are stored by the node in all three. Requests a second (99th percentile of the answer's milliseconds). "
         f"Load average before: {load_average()}."
     )
     found: dict[str, dict[str, Load]] = {}
     with loaded(work / "api", path, height) as node:
         found["warm"] = measure(node, height, 1, seconds)
-    with loaded(work / "api", path, height, "-apicache=0") as node:
+    with loaded(work / "api", path, height, "-apicache=1") as node:
         found["cold"] = measure(node, height, ROTATION, seconds)
+    with loaded(work / "api", path, height, "-apicache=0") as node:
+        found["bare"] = measure(node, height, ROTATION, seconds)
     if reference:
         with loaded(work / "api-reference", path, height, reference=reference) as node:
             found["the reference, one block"] = measure(node, height, 1, seconds)
             found["the reference, rotation"] = measure(node, height, ROTATION, seconds)
-    names = list(found["warm"])
+    load_table(report, found)
+
+
+def load_table(report: Report, found: dict[str, dict[str, Load]]) -> None:
+    """Add the table of loads by kind and question, with the ratios where the reference was measured."""
+    reference = "the reference, one block" in found
     rows: list[list[object]] = []
-    for name in names:
-        row: list[object] = [
-            name,
-            *(f"{kind[name].per_second:,.0f} ({kind[name].p99_ms:,.1f})" for kind in found.values()),
-        ]
+    for name in found["warm"]:
+        cells = [f"{kind[name].per_second:,.0f} ({kind[name].p99_ms:,.1f})" for kind in found.values()]
+        row: list[object] = [name, *cells]
         if reference:
             row.append(found["warm"][name].per_second / found["the reference, one block"][name].per_second)
-            row.append(found["cold"][name].per_second / found["the reference, rotation"][name].per_second)
+            rotation = found["the reference, rotation"][name].per_second
+            row += [found[kind][name].per_second / rotation for kind in ("cold", "bare")]
         rows.append(row)
-    report.table(["", *found, *(["warm, to the reference", "cold, to the reference"] if reference else [])], rows)
+    ratios = ["warm, to the reference", "cold, to the reference", "bare, to the reference"] if reference else []
+    report.table(["", *found, *ratios], rows)
 
 
 def measure(node: BenchNode, height: int, blocks: int, seconds: int) -> dict[str, Load]:
@@ -162,7 +190,7 @@ class Feeder:
         self._thread.join()
 
 
-def run_lock_table(report: Report, path: Path, work: Path, seconds: int) -> None:
+def run_lock_table(report: Report, path: Path, work: Path, seconds: int, names: Sequence[str] = LOCK_QUESTIONS) -> None:
     """Measure the reads while nothing happens, while another node is fed, and while the node itself is."""
     report.section("The API beside the chain lock")
     if not have_wrk():
@@ -170,25 +198,37 @@ def run_lock_table(report: Report, path: Path, work: Path, seconds: int) -> None
         return
     height = len(read_blocks(path))
     report.text(
-        f"The block of height {height - BELOW_TIP}; requests a second (99th percentile in milliseconds). Fed: a client has "
-        f"the node leave its last {BELOW_TIP} full blocks and connect them again, without pause. What this costs because two "
-        "cores do more work shows the column *another node fed*: the same is done to a second node on the same machine, with "
-        f"which nothing is shared but the processor. Load average before: {load_average()}."
+        f"The block of height {height - BELOW_TIP}; requests a second (99th percentile in milliseconds), each the median of "
+        f"{ROUNDS} windows of {seconds} s, the three columns in turn. Fed: a client has the node leave its last {BELOW_TIP} "
+        "full blocks and connect them again, without pause. What this costs because two cores do more work shows the column "
+        "*another node fed*: the same is done to a second node on the same machine, with which nothing is shared but the "
+        f"processor. Load average before: {load_average()}."
     )
+    rows: list[list[object]] = []
     with loaded(work / "api", path, height) as node, loaded(work / "api-other", path, height) as other:
         asked = questions(node, block_hashes(node, height - BELOW_TIP, 1))
-        rows: list[list[object]] = []
-        for name in LOCK_QUESTIONS:
+        for name in names:
             for clients in LOCK_CLIENTS:
-                asking = (node.rpc_port, asked[name], clients, seconds)
                 run_load(node.rpc_port, asked[name], clients, 1)
-                idle = run_load(*asking)
-                with Feeder(other, height):
-                    beside = run_load(*asking)
-                with Feeder(node, height):
-                    fed = run_load(*asking)
-                cells = [f"{load.per_second:,.0f} ({load.p99_ms:,.1f})" for load in (idle, beside, fed)]
-                rows.append([f"{name}, {clients}", *cells, fed.p99_ms / idle.p99_ms, fed.p99_ms / beside.p99_ms])
+                cells = lock_cells(node, other, height, asked[name], clients, seconds)
+                idle, beside, fed = (cell.p99_ms for cell in cells)
+                shown = [f"{cell.per_second:,.0f} ({cell.p99_ms:,.1f})" for cell in cells]
+                rows.append([f"{name}, {clients}", *shown, fed / idle, fed / beside])
                 print(rows[-1], flush=True)
     head = ["clients", "idle", "another node fed", "fed", "p99, fed to idle", "p99, fed to another node fed"]
     report.table(head, rows)
+
+
+def lock_cells(
+    node: BenchNode, other: BenchNode, height: int, requests: Sequence[Request], clients: int, seconds: int
+) -> list[Load]:
+    """Return the load while nothing happens, while another node is fed, and while the node itself is."""
+    found: list[list[Load]] = []
+    for _ in range(ROUNDS):
+        asking = (node.rpc_port, requests, clients, seconds)
+        windows = [run_load(*asking)]
+        for fed in (other, node):
+            with Feeder(fed, height):
+                windows.append(run_load(*asking))
+        found.append(windows)
+    return [Load(*[median(numbers) for numbers in zip(*windows, strict=True)]) for windows in zip(*found, strict=True)]
