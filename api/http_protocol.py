@@ -1,10 +1,11 @@
 """One client's connection: uvicorn's HTTP/1.1 with the limits that protect the server from it.
 
-Owns: how long a request's head may be, how long a client may take to send a request, and that an answer's head and body
-leave together. Never: requests' meaning.
+Owns: how many there may be, how long a request's head may be, how long a client may take to send a request, and that an
+answer's head and body leave together. Never: requests' meaning.
 """
 
 import asyncio
+import resource
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -14,6 +15,23 @@ MAX_HEAD_BYTES = 8192
 
 JOINED_BYTES = 65536
 """So much of a body is copied behind the head; what is longer takes a client several reads anyway."""
+
+
+MAX_CONNECTIONS = 10_000
+"""Connections that a process holds open at most."""
+
+RESERVED_DESCRIPTORS = 256
+"""What the system allows a process to open, less this, is for clients; the rest is for databases and block files."""
+
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+def max_connections() -> int:
+    """Return how many connections this process may hold open."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY:
+        return MAX_CONNECTIONS
+    return max(1, min(MAX_CONNECTIONS, allowed - RESERVED_DESCRIPTORS))
 
 
 class BadHead(Exception):
@@ -31,8 +49,12 @@ class HttpProtocol(HttpToolsProtocol):
         self._is_answering = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start to wait for the first request."""
+        """Start to wait for the first request, or refuse one client too many."""
         super().connection_made(transport)
+        if len(self.connections) > max_connections():
+            transport.write(_FULL)
+            transport.close()
+            return
         self._wait_for_more()
 
     def data_received(self, data: bytes) -> None:

@@ -1,6 +1,7 @@
 """How an answer leaves: its head together with its body, in one write to a real socket."""
 
 import asyncio
+import resource
 import socket
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from clarion.api.asgi import Receive, Scope, Send, send_answer
-from clarion.api.http_protocol import JOINED_BYTES, HttpProtocol
+from clarion.api.http_protocol import JOINED_BYTES, HttpProtocol, max_connections
 
 
 class CountingSocket(socket.socket):
@@ -136,3 +137,38 @@ def test_what_is_no_request_of_ours(head: str) -> None:
 
     (written,) = asyncio.run(answered(app, head.encode() + b"\r\n\r\n"))
     assert written.startswith(b"HTTP/1.1 400 ")
+
+
+async def status_lines(count: int) -> list[bytes]:
+    """Return what each of so many clients is told that connect one after the other and stay."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send_answer(send, 200)
+
+    config = uvicorn.Config(app, lifespan="off", interface="asgi3", log_config=None, access_log=False)
+    protocol = partial(HttpProtocol, config=config, server_state=ServerState(), app_state={})
+    server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
+    told, writers = [], []
+    for _ in range(count):
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writers.append(writer)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        told.append((await asyncio.wait_for(reader.readline(), 30)).strip())
+    for writer in writers:
+        writer.close()
+    server.close()
+    return told
+
+
+def test_one_client_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clarion.api.http_protocol.MAX_CONNECTIONS", 2)
+    told = asyncio.run(status_lines(3))
+    assert told == [b"HTTP/1.1 200 OK"] * 2 + [b"HTTP/1.1 503 Service Unavailable"]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"), [(1024, 768), (200, 1), (1 << 20, 10_000), (resource.RLIM_INFINITY, 10_000)]
+)
+def test_clients_leave_descriptors_for_files(monkeypatch: pytest.MonkeyPatch, allowed: int, expected: int) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (allowed, allowed))
+    assert max_connections() == expected
