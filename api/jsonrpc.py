@@ -80,7 +80,7 @@ class _Request:
         if _log.isEnabledFor(logging.DEBUG):
             shown = "" if self.id is None or isinstance(self.id, list | dict) else self.id
             if isinstance(shown, orjson.Fragment):
-                shown = shown.contents
+                shown = orjson.dumps(shown).decode()
             _log.debug("ThreadRPCServer method=%s user=%s id=%s", method, user, shown)
 
     def result(self, result: Any) -> dict[str, Any]:

@@ -5,8 +5,6 @@ Owns: their arguments and answers. Never: anything that only the live node knows
 
 from typing import Any
 
-import orjson
-
 from clarion.api.render.block import header_json
 from clarion.api.render.numbers import number_json
 from clarion.api.rpc.block_results import BLOCK_RESULTS, HEADER_FIELDS
@@ -131,13 +129,11 @@ def getblockheader(ctx: ReaderContext, blockhash: str, verbose: bool) -> Any:
     results=BLOCK_RESULTS,
     examples=((_HASH_EXAMPLE, _HASH_EXAMPLE),),
 )
-def getblock(ctx: ReaderContext, blockhash: str, verbosity: Any) -> Any:
-    """Return a block on any branch. Raises RpcError -5, or -1 if its data is not there."""
+def getblock(ctx: ReaderContext, blockhash: str, verbosity: Any) -> bytes:
+    """Return a block on any branch as JSON text. Raises RpcError -5, or -1 if its data is not there."""
     block_hash = parse_hash(blockhash, "blockhash")
     level = parse_verbosity(verbosity, 1)
     with ctx.reader.snapshot() as snapshot:
         row, place = find_placed(snapshot, block_hash)
     # The answer is put together outside of the snapshot: a block never changes, only its place does.
-    if level <= 0:
-        return orjson.Fragment(block_hex(ctx, row))
-    return orjson.Fragment(block_text(ctx, place, row, level))
+    return block_hex(ctx, row) if level <= 0 else block_text(ctx, place, row, level)

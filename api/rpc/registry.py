@@ -32,9 +32,9 @@ NODE = Where.NODE
 class Method:
     """One RPC method. `handler` takes the context of its process and one value per argument (None where omitted).
 
-    `heavy` methods run in a thread of the API process, so that small answers are not delayed. `internal` methods are
-    the API's own questions to the node: clients can't call them. `waits` methods may take for ever: they are given up
-    when the client leaves.
+    `heavy` methods run in a thread of the API process, so that small answers are not delayed; bytes that one returns are
+    its result as JSON text. `internal` methods are the API's own questions to the node: clients can't call them. `waits`
+    methods may take for ever: they are given up when the client leaves.
     """
 
     name: str

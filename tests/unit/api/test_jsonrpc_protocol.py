@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from typing import Any
 
 import orjson
@@ -140,3 +141,11 @@ def test_ids_and_strings_come_back_as_the_reference_writes_them() -> None:
     assert reply.body == ('{"result":["\\u007f",123456789012345678901234567890,"é"],"error":null,"id":-1.5}\n'.encode())
     reply = asyncio.run(jsonrpc.answer(b'{"method":"echo","params":["\x7f"],"id":-1.50}', "user", Whitelist(), execute))
     assert reply.body == b'{"result":["\\u007f"],"error":null,"id":-1.50}\n'
+
+
+@pytest.mark.parametrize("written", [b"1.50", b"-0", b"12345678901234567890123"])
+def test_ids_are_logged_as_they_were_written(caplog: pytest.LogCaptureFixture, written: bytes) -> None:
+    with caplog.at_level(logging.DEBUG, "clarion.rpc"):
+        status, _ = ask(b'{"id":%b,"method":"echo"}' % written)
+    assert status == 200
+    assert f"method=echo user=user id={written.decode()}" in caplog.text
