@@ -6,6 +6,7 @@ Owns: the wire messages and the matching of answers to calls. Never: which metho
 import asyncio
 import contextlib
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -35,6 +36,20 @@ class Answer(msgspec.Struct, array_like=True, frozen=True):
     result: bytes | None
     code: int = 0
     message: str = ""
+
+
+def _in_64_bits(value: Any) -> Any:
+    """Return a JSON value whose larger integers are floats: out of every range too, and they can be sent."""
+    if isinstance(value, list):
+        return [_in_64_bits(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _in_64_bits(each) for name, each in value.items()}
+    if not isinstance(value, int) or -(1 << 63) <= value < 1 << 64:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 class ControlLink:
@@ -70,7 +85,7 @@ class ControlLink:
         waiting: asyncio.Future[Answer] = self._loop.create_future()
         self._waiting[call_id] = waiting
         try:
-            await self._socket.send_multipart([call_id, self._encoder.encode(Call(method, list(params)))])
+            await self._socket.send_multipart([call_id, self._encoded(method, list(params))])
             answer = await waiting
         except asyncio.CancelledError:
             # The client has left: the node need not wait for what he asked for.
@@ -82,6 +97,12 @@ class ControlLink:
         if answer.result is None:
             raise RpcError(answer.code, answer.message)
         return answer.result
+
+    def _encoded(self, method: str, params: list[Any]) -> bytes:
+        try:
+            return self._encoder.encode(Call(method, params))
+        except OverflowError:
+            return self._encoder.encode(Call(method, _in_64_bits(params)))
 
     def call_raw(self, method: str, params: Sequence[Any]) -> bytes:
         """Run a NODE method from a thread that isn't the event loop's and return its result as JSON."""

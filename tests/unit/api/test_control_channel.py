@@ -92,6 +92,12 @@ def test_errors(path: Path) -> None:
     assert (broken.code, broken.message) == (-1, "ZeroDivisionError: oops")
 
 
+def test_numbers_that_are_too_large_for_the_channel_stay_too_large(path: Path) -> None:
+    params = [1 << 64, {"a": [-(1 << 64), (1 << 64) - 1]}, -(10**400)]
+    (answer,) = asyncio.run(ask(path, ("m", params)))
+    assert orjson.loads(answer) == ["m", [2.0**64, {"a": [-(2.0**64), (1 << 64) - 1]}, None]]
+
+
 def test_a_waiting_call_does_not_delay_others(path: Path) -> None:
     assert asyncio.run(ask(path, ("wait", []), ("go", []))) == [b'["wait",[]]', b'["go",[]]']
 
