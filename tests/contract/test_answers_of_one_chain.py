@@ -14,6 +14,8 @@ from sqlalchemy import Engine
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage.chain_reader import ChainSnapshot
 from clarion.node.storage.coin_store import CoinSnapshot
+from clarion.node.storage.location import Location
+from clarion.node.storage.row_snapshot import row_snapshot
 from clarion.plugins.bundled.txindex import TxIndex
 from helpers.api_stack import ApiStack
 from helpers.databases import postgres_schema
@@ -48,16 +50,6 @@ class Reorganisations:
         run("invalidateblock", [hash_to_hex(left.hash)])
         self._made += 1
         run("generatetodescriptor", [DEPTH + 1, f"raw({self.script()})", 10**6])
-
-    def watch(self, target: Any, connection: Any) -> None:
-        """Count the statements of a snapshot."""
-
-        def execute(*args: Any) -> Any:
-            result = connection.exec_driver_sql(*args)
-            self.count()
-            return result
-
-        target._execute = execute
 
     def counted(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """Return a method that is one statement."""
@@ -98,9 +90,9 @@ def turning(
         turning.turn()
         start = ChainSnapshot.__init__
 
-        def watched(self: ChainSnapshot, connection: Any, *args: Any) -> None:
-            start(self, connection, *args)
-            turning.watch(self, connection)
+        def watched(self: ChainSnapshot, *args: Any) -> None:
+            start(self, *args)
+            self._rows = turning.counted(self._rows)
 
         monkeypatch.setattr(ChainSnapshot, "__init__", watched)
         for name in ("tip", "any_of"):
@@ -187,7 +179,7 @@ def test_no_answer_mixes_two_chains(turning: Reorganisations, name: str) -> None
 def test_without_transactions_they_would_mix(turning: Reorganisations, monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail: statements that each see the chain of their own moment make a mixed answer."""
     take_apart(monkeypatch)
-    statements, mixed = mixtures(turning, "getblockheader")
+    statements, mixed = mixtures(turning, "REST headers")
     assert statements > 1
     assert mixed
 
@@ -196,12 +188,12 @@ def take_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every statement of a snapshot be a transaction of its own."""
 
     @contextmanager
-    def no_snapshot(engine: Engine, *_: Any) -> Iterator[Any]:
+    def no_snapshot(engine: Engine, location: Location, what: str) -> Iterator[Any]:
         class EachAlone:
-            def exec_driver_sql(self, *args: Any) -> Any:
-                with engine.connect() as connection, connection.begin():
-                    return connection.exec_driver_sql(*args).freeze()()
+            def rows(self, *args: Any) -> Any:
+                with row_snapshot(engine, location, what) as transaction:
+                    return transaction.rows(*args)
 
         yield EachAlone()
 
-    monkeypatch.setattr("clarion.node.storage.chain_reader.snapshot", no_snapshot)
+    monkeypatch.setattr("clarion.node.storage.chain_reader.row_snapshot", no_snapshot)
