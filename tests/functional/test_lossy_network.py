@@ -12,11 +12,12 @@ DELAY_S = 0.04
 LOSS = 0.03
 PATIENCE_S = 120
 # One process a node, and transactions without the random delay of seconds.
-OPTIONS = ("-par=1", "-apiworkers=0", "-eventsprocess=0", "-whitelist=noban@10.213.77.0/24")
+OPTIONS = ("-par=1", "-apiworkers=0", "-eventsprocess=0")
 
 
 def started(network: LossyNetwork, folder: Path, count: int, stack: ExitStack) -> list[Node]:
-    nodes = [network.node(number, folder / str(number), *OPTIONS) for number in range(count)]
+    trust = f"-whitelist=noban@{network.prefix}0/24"
+    nodes = [network.node(number, folder / str(number), trust, *OPTIONS) for number in range(count)]
     for node in nodes:
         node.spawn()
         stack.callback(node.kill)

@@ -21,7 +21,6 @@ import pytest
 
 from helpers.node import Node, program
 
-PREFIX = "10.213.77."
 _TUNSETIFF = 0x400454CA
 _TUN_WITHOUT_HEADER = 0x1001
 _DESTINATION = slice(16, 20)
@@ -53,6 +52,9 @@ class LossyNetwork:
         self._loss = loss
         self._random = random.Random(seed)
         self._name = f"clarion{os.getpid() % 100_000}"
+        # Of its own, so that other runs on this machine are not in the way.
+        self.prefix = f"10.{64 + os.getpid() % 64}.{os.getpid() // 64 % 256}."
+        """The first three bytes of all addresses, as text."""
         self._parts: list[set[int]] = []
         self._devices: dict[int, int] = {}
         self._numbers = [*range(1, count + 1), _TESTER]
@@ -64,13 +66,18 @@ class LossyNetwork:
 
     def address(self, number: int) -> str:
         """Return the IPv4 address in namespace `number`, counted from 0."""
-        return f"{PREFIX}{number + 1}"
+        return f"{self.prefix}{number + 1}"
 
     def node(self, number: int, folder: Path, *options: str) -> Node:
         """Return a node for a namespace, which listens there; it is not started."""
         address = self.address(number)
         node = Node(
-            folder, "-listen=1", f"-bind={address}:18444", f"-rpcbind={address}", f"-rpcallowip={PREFIX}0/24", *options
+            folder,
+            "-listen=1",
+            f"-bind={address}:18444",
+            f"-rpcbind={address}",
+            f"-rpcallowip={self.prefix}0/24",
+            *options,
         )
         node.host = address
         node.program = ["ip", "netns", "exec", self._namespace(number + 1), *program()]
@@ -91,8 +98,9 @@ class LossyNetwork:
                 _ip("link", "set", device, "netns", self._namespace(number))
                 inside = ["-n", self._namespace(number)]
                 _ip(*inside, "link", "set", "lo", "up")
-            _ip(*inside, "address", "add", f"{PREFIX}{number}/24", "dev", device)
+            _ip(*inside, "address", "add", f"{self.prefix}{number}/24", "dev", device)
             _ip(*inside, "link", "set", device, "up")
+        _ip("netns", "exec", self._namespace(1), "true")
         self._thread.start()
 
     def close(self) -> None:
