@@ -16,6 +16,8 @@ from pathlib import Path
 from bench.bench_accept import run_accept
 from bench.bench_api import run_api, run_lock_table
 from bench.bench_burst import run_burst
+from bench.bench_dump import run_dump
+from bench.bench_indexes import run_indexes
 from bench.bench_latency import run_latency
 from bench.bench_load import run_load, run_stages
 from bench.bench_node import run_node
@@ -33,7 +35,7 @@ from bench.report import Report, load_average, machine, today, versions
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = (
     "node", "sync", "scripts", "load", "stages", "tip", "accept", "spend", "coins", "headers", "api", "lock", "latency",
-    "transports", "replay", "watch", "burst",
+    "transports", "replay", "watch", "burst", "indexes", "dump",
 )  # fmt: skip
 API_BLOCKS = 20
 NOTES = Path(__file__).with_name("notes.md")
@@ -147,6 +149,8 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
         "transports": lambda report: run_transports(report, work, sizes.messages),
         "replay": lambda report: run_replay(report, path, what, work),
         "watch": lambda report: run_watch(report, path, work, min(sizes.last, sizes.blocks // 2)),
+        "indexes": lambda report: run_indexes(report, *make_chain_file(work, API_BLOCKS), work),
+        "dump": lambda report: run_dump(report, work, sizes.coins, sizes.rounds),
         "burst": lambda report: run_burst(report, make_chain_file(work, API_BLOCKS)[0], work, sizes.rounds),
     }  # fmt: skip
     for name in PARTS:

@@ -45,6 +45,7 @@ class ChainRun:
     service: ChainService
     queue: CheckQueue
     cache: ScriptCache
+    stores: ChainStores
     flags: int = 0
     """Script flags of the last block that was handed to the workers."""
 
@@ -103,7 +104,7 @@ def open_chain(
     manager = ChainManager(params, stores, pipeline, options)
     manager.state.importing = True
     service = ChainService(manager, _fail)
-    run = ChainRun(params, database, manager, service, queue, cache)
+    run = ChainRun(params, database, manager, service, queue, cache, stores)
     _note_flags(pipeline, run)
     service.start()
     stack.callback(service.stop)
