@@ -28,7 +28,7 @@ def run_dump(report: Report, work: Path, count: int, rounds: int) -> None:
     kinds, missing = databases()
     report.section(f"Dumping {count:,} coins (dumptxoutset)")
     report.text(
-        "One walk over the table, with `hash_serialized_3` and the file, which is synced at the end; best of "
+        "One walk over the table, with `hash_serialized_3` and the file, without its sync; best of "
         f"{rounds}. For an earlier block {CHANGED:,} coins are taken away and as many put back, in a file beside the dump. "
         f"Load average before: {load_average()}."
     )
