@@ -55,6 +55,7 @@ def test_tables(stack: ApiStack) -> None:
         (("setban", "1.2.3.4", "remove"), -30, "Error: Unban failed. Requested address/subnet was not previously "),
         (("setban", "1.2.3.4", "add", 5, True), -8, "Error: Absolute timestamp is in the past"),
         (("getaddednodeinfo", "1.2.3.4"), -24, "Error: Node has not been added."),
+        (("exportasmap", "asmap.dat"), -1, "No embedded ASMap data available"),
     ],
 )
 def test_what_is_refused(stack: ApiStack, call: tuple[object, ...], code: int, message: str) -> None:
