@@ -17,7 +17,8 @@ METHODS = list(registry.public_methods())
 
 def test_overview_lists_what_is_not_hidden(stack: ApiStack) -> None:
     text = stack.result("help")
-    assert text.startswith('== Blockchain ==\ngetbestblockhash\ngetblock "blockhash" ( verbosity )\n')
+    assert text.startswith('== Blockchain ==\ndumptxoutset "path" ( "type" {"rollback":n,"in_memory":bool,...} )\n')
+    assert '\ngetbestblockhash\ngetblock "blockhash" ( verbosity )\n' in text
     assert "\n\n== Zmq ==\ngetzmqnotifications" in text
     assert "generatetoaddress" not in text
     assert "_flush" not in text
