@@ -53,7 +53,7 @@ def run_db(config: Config, action: str, files: Sequence[Path]) -> int:
 
 
 def _check(config: Config, params: ChainParams) -> int:
-    lock = lock_data_directory(config)
+    lock = lock_data_directory(config, writes=False)
     try:
         reader = ChainReader(config.database_url, config.chain_dir, params, blocks_dir=config.blocks_dir)
         with closing(reader), show_progress("Checking", 0, "blocks") as progress:

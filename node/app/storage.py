@@ -1,6 +1,6 @@
 """Opening everything that the node keeps on disk.
 
-Owns: the order of opening and closing, and the lock on the data directory. Never: what is read or written.
+Owns: the order of opening and closing, and the locks on the data directory and the block files. Never: what is read or written.
 """
 
 from contextlib import ExitStack
@@ -36,10 +36,14 @@ class OpenStorage:
         self._cleanup.close()
 
 
-def lock_data_directory(config: Config) -> DirectoryLock:
-    """Make the data directory and lock it against a second node. Raises ConfigError."""
+def lock_data_directory(config: Config, *, writes: bool = True) -> DirectoryLock:
+    """Make the data directory and lock it against a second node. Raises ConfigError.
+
+    The folder of the block files is locked too, as in the reference: with -blocksdir it may be another node's. Who only
+    reads block files says so with `writes`, and may have them where they can't be written.
+    """
     create_directories(config)
-    return lock_directory(config.chain_dir)
+    return lock_directory(config.chain_dir, *([config.blocks_dir] if writes else []))
 
 
 def open_storage(config: Config, params: ChainParams, lock: DirectoryLock, *, restoring: bool = False) -> OpenStorage:

@@ -49,3 +49,18 @@ def test_folder_that_can_not_be_written(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"Cannot write to directory '.*missing'; check permissions"):
         lock_directory(tmp_path / "missing")
     assert not os.listdir(tmp_path)
+
+
+def test_of_two_directories_none_is_kept_if_one_is_taken(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    lock = lock_directory(second)
+    with pytest.raises(ConfigError, match=f"Cannot obtain a lock on directory {second}"):
+        lock_directory(first, second)
+    assert lock_elsewhere(first) == "locked"
+    lock.release()
+    both = lock_directory(first, second)
+    assert "already running" in lock_elsewhere(first)
+    assert "already running" in lock_elsewhere(second)
+    both.release()
