@@ -46,26 +46,30 @@ def run_db(config: Config, action: str, files: Sequence[Path]) -> int:
         signal.signal(number, on_signal)
     params = params_of(config)
     if action == "check":
-        return _check(config, params)
+        return _check(config, params, stop.is_set)
     if action == "dump":
         return _dump(config, params, files[0], stop.is_set)
     return _restore(config, params, files[0], stop.is_set)
 
 
-def _check(config: Config, params: ChainParams) -> int:
+def _check(config: Config, params: ChainParams, interrupted: Callable[[], bool]) -> int:
     lock = lock_data_directory(config, writes=False)
     try:
         reader = ChainReader(config.database_url, config.chain_dir, params, blocks_dir=config.blocks_dir)
-        with closing(reader), show_progress("Checking", 0, "blocks") as progress:
-            audit = Audit(reader, params)
-            found = audit.run(progress.advance)
+        with closing(reader):
+            audit = Audit(reader, params, interrupted)
+            with show_progress("Checking", audit.total_bytes(), "blocks") as progress:
+                found = audit.run(progress.advance)
     finally:
         lock.release()
     for line in found[:MAX_LINES]:
         print(f"Error: {line}", file=sys.stderr)
     if len(found) > MAX_LINES:
         print(f"Error: and {len(found) - MAX_LINES} more", file=sys.stderr)
-    print(f"{audit.summary()}: {len(found) or 'no'} inconsistencies")
+    print(f"{audit.summary()}: {len(found) or 'no'} {'inconsistency' if len(found) == 1 else 'inconsistencies'}")
+    if interrupted():
+        print("Interrupted: what was not reached was not checked")
+        return 1
     return 1 if found else 0
 
 

@@ -3,7 +3,7 @@
 Owns: the comparisons of block index, active chain, event log, coins and files. Never: changing anything, consensus.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from clarion.node.consensus.disconnect import disconnect_block, touched_outpoints
 from clarion.node.consensus.pow import block_proof
@@ -14,6 +14,7 @@ from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import BlockHash, OutPoint, hash_to_hex
 from clarion.node.storage import block_status
+from clarion.node.storage.block_damage import block_name, find_damage
 from clarion.node.storage.chain_reader import ChainReader
 from clarion.node.storage.coin_store import CoinSnapshot
 from clarion.node.storage.rows import BlockRow
@@ -21,42 +22,58 @@ from clarion.node.storage.rows import BlockRow
 COIN_BLOCKS = 144
 """Blocks below the coins' tip that are disconnected in memory."""
 
-SAMPLES = 1000
-"""Blocks, evenly spread, whose data is read."""
-
 _LOG_PAGE = 10_000
 
 Progress = Callable[[int, int], None]
+"""Called with (bytes, blocks) read since the last call."""
+
+
+def _never() -> bool:
+    return False
 
 
 class Audit:
     """One check of a whole data directory that no node is writing to."""
 
-    def __init__(self, reader: ChainReader, params: ChainParams) -> None:
+    def __init__(self, reader: ChainReader, params: ChainParams, interrupted: Callable[[], bool] = _never) -> None:
+        """Read block index and active chain. Raises StorageError if the database can't be read."""
         self._reader = reader
         self._params = params
+        self._interrupted = interrupted
         self._rows: dict[BlockHash, BlockRow] = {}
         self._active: list[BlockHash] = []
         self._events = 0
         self._coins = 0
+        self._read = 0
+        self._taken_back = 0
+        self._damaged: set[BlockHash] = set()
+        """Blocks whose bytes or undo records were noted as unreadable."""
         self._found: list[str] = []
+        self._load()
+
+    def total_bytes(self) -> int:
+        """Return how many bytes of blocks and undo records will be read."""
+        return sum(map(_stored_bytes, self._rows.values()))
 
     def run(self, progress: Progress = lambda done, blocks: None) -> list[str]:
-        """Return one line for each thing that does not fit. Raises StorageError if the database can't be read."""
-        self._load()
+        """Return one line for each thing that does not fit. Raises StorageError if the database can't be read.
+
+        Whatever is found, everything is looked at, but for the coins' way back, which ends where a block stops it.
+        """
         self._check_index()
         self._check_active()
         self._check_log()
-        with self._reader.coins() as coins:
-            self._check_coins(coins, progress)
         self._check_files(progress)
+        if not self._interrupted():
+            with self._reader.coins() as coins:
+                self._check_coins(coins)
         return self._found
 
     def summary(self) -> str:
         """Return what was looked at."""
         return (
-            f"{len(self._rows)} headers, {len(self._active)} blocks of the active chain, {self._events} rows of the "
-            f"event log, {self._coins} coins"
+            f"{len(self._rows)} headers, {len(self._active)} blocks of the active chain, {self._read} stored blocks, "
+            f"{self._events} rows of the event log, {self._coins} coins against the last {self._taken_back} blocks"
         )
 
     def _note(self, text: str) -> None:
@@ -72,7 +89,7 @@ class Audit:
     def _check_index(self) -> None:
         for row in self._rows.values():
             for reason in _row_problems(row, self._rows, self._params):
-                self._note(f"block {hash_to_hex(row.hash)} at height {row.height}: {reason}")
+                self._note(f"{block_name(row)}: {reason}")
 
     def _check_active(self) -> None:
         before: BlockRow | None = None
@@ -102,7 +119,7 @@ class Audit:
         if chain != self._active:
             self._note("the event log does not lead to the active chain")
 
-    def _check_coins(self, coins: CoinSnapshot, progress: Progress) -> None:
+    def _check_coins(self, coins: CoinSnapshot) -> None:
         tip = coins.tip()
         if tip is None:
             # A chain that was never flushed: the next start connects it again.
@@ -114,15 +131,24 @@ class Audit:
         self._coins = coins.count()
         changes: dict[OutPoint, Coin | None] = {}
         for _ in range(COIN_BLOCKS):
-            if row.height == 0 or not row.status & block_status.HAVE_UNDO:
+            if row.height == 0 or not row.status & block_status.HAVE_UNDO or self._interrupted():
                 return
-            progress(0, 1)
             if not self._take_back(row, coins, changes):
+                self._note(
+                    f"the coins could not be compared with the blocks from height {row.height} downwards: "
+                    f"{block_name(row)} is in the way"
+                )
                 return
-            row = self._rows[row.prev_hash]
+            self._taken_back += 1
+            parent = self._rows.get(row.prev_hash)
+            if parent is None:
+                # Noted by `_check_index`.
+                return
+            row = parent
 
     def _take_back(self, row: BlockRow, coins: CoinSnapshot, changes: dict[OutPoint, Coin | None]) -> bool:
-        name = f"block {hash_to_hex(row.hash)} at height {row.height}"
+        if row.hash in self._damaged:
+            return False
         try:
             block = Block.parse(self._reader.read_block(row))
             touched = touched_outpoints(block)
@@ -130,28 +156,48 @@ class Audit:
             current.update({key: coin for key in touched if (coin := changes.get(key)) is not None})
             delta = disconnect_block(block, self._reader.read_undo(row), row.height, current=current)
         except (BlockFileError, DecodeError) as error:
-            self._note(f"{name}: {error}")
+            self._note(f"{block_name(row)}: {error}")
             return False
         if delta.unclean:
-            self._note(f"{name}: the coins are not as the block left them")
+            self._note(f"{block_name(row)}: the coins are not as the block left them")
             return False
         changes.update(dict.fromkeys(delta.removed))
         changes.update(delta.restored)
         return True
 
     def _check_files(self, progress: Progress) -> None:
-        stored = [row for row in self._rows.values() if row.status & block_status.HAVE_DATA]
-        step = max(1, len(stored) // SAMPLES)
-        for row in stored[::step]:
-            progress(0, 1)
+        for row in self._rows.values():
+            if not row.status & block_status.HAVE_DATA:
+                continue
+            if self._interrupted():
+                return
+            problems = list(self._data_problems(row))
+            for problem in problems:
+                self._note(f"{block_name(row)}: {problem}")
+            if problems:
+                self._damaged.add(row.hash)
+            self._read += 1
+            progress(_stored_bytes(row), 1)
+
+    def _data_problems(self, row: BlockRow) -> Iterator[str]:
+        """Yield what is wrong with the block's bytes and, apart from it, with its undo record."""
+        try:
+            reason = find_damage(self._reader.read_block(row), row.hash)
+            if reason is not None:
+                path = self._reader.block_files.path(row.file)
+                yield f"{path}: the record at offset {row.data_pos} is damaged: {reason}"
+        except BlockFileError as error:
+            yield str(error)
+        if row.status & block_status.HAVE_UNDO:
             try:
-                header = BlockHeader.parse(self._reader.read_block(row))
-                if header.hash != row.hash:
-                    self._note(f"block {hash_to_hex(row.hash)} is not at its place in file {row.file}")
-                if row.status & block_status.HAVE_UNDO:
-                    self._reader.read_undo(row)
-            except (BlockFileError, DecodeError) as error:
-                self._note(f"block {hash_to_hex(row.hash)} at height {row.height}: {error}")
+                self._reader.read_undo(row)
+            except BlockFileError as error:
+                yield str(error)
+
+
+def _stored_bytes(row: BlockRow) -> int:
+    data, undo = row.status & block_status.HAVE_DATA, row.status & block_status.HAVE_UNDO
+    return (row.data_size if data else 0) + (row.undo_size if data and undo else 0)
 
 
 def _row_problems(row: BlockRow, rows: Mapping[BlockHash, BlockRow], params: ChainParams) -> list[str]:

@@ -9,10 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from clarion.node.errors import ConfigError
+from clarion.node.errors import BlockFileError, ConfigError
 from clarion.node.events.row import EventRow
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import OutPoint
+from clarion.node.storage.block_damage import block_name, find_damage
 from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.block_status import HAVE_DATA, HAVE_UNDO
 from clarion.node.storage.chain_store import encode_block_row
@@ -61,7 +62,10 @@ class Dump:
         )
 
     def write(self, path: Path, progress: Progress = lambda done, blocks: None) -> bool:
-        """Write the file, or go on with it. Returns False if it was interrupted. Raises StorageError, ConfigError."""
+        """Write the file, or go on with it. Returns False if it was interrupted.
+
+        Raises StorageError, ConfigError; BlockFileError names a block or undo record that is damaged.
+        """
         active = self._database.chain.load_active()
         with self._database.coins.snapshot() as coins:
             coins_tip = coins.tip()
@@ -130,8 +134,18 @@ class Dump:
             yield Kind.BLOCKS, chunk
 
     def _data(self, row: BlockRow) -> tuple[bytes | None, bytes | None]:
-        raw = self._block_files.read(row.data_position) if row.status & HAVE_DATA else None
-        undo = self._undo_files.read_record(row.undo_position, row.hash) if row.status & HAVE_UNDO else None
+        raw = undo = None
+        try:
+            if row.status & HAVE_DATA:
+                raw = self._block_files.read(row.data_position)
+                reason = find_damage(raw, row.hash)
+                if reason is not None:
+                    path = self._block_files.path(row.file)
+                    raise BlockFileError(f"{path}: the record at offset {row.data_pos} is damaged: {reason}")
+            if row.status & HAVE_UNDO:
+                undo = self._undo_files.read_record(row.undo_position, row.hash)
+        except BlockFileError as error:
+            raise BlockFileError(f"{block_name(row)}: {error}") from None
         return raw, undo
 
 

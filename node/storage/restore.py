@@ -1,6 +1,7 @@
 """A dump back into an empty data directory, on either kind of database.
 
-Owns: writing what the chunks hold, and going on where an interrupted restore ended. Never: judging the chain.
+Owns: writing what the chunks hold, and going on where an interrupted restore ended. Never: judging the chain
+beyond whether each block is the one of its hash.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,13 +11,14 @@ from clarion.node.errors import ConfigError
 from clarion.node.events.row import EventKind, EventRow
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import BlockHash, OutPoint
+from clarion.node.storage.block_damage import block_name, find_damage
 from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.chain_store import decode_block_row
 from clarion.node.storage.database import Database
 from clarion.node.storage.dump import Progress
 from clarion.node.storage.dump_file import Chunk, DumpReader, Kind
 from clarion.node.storage.rows import BlockPosition, BlockRow, ChainCommit
-from clarion.node.storage.undo_files import UndoFiles
+from clarion.node.storage.undo_files import UndoFiles, is_whole_record
 
 RESTORE_KEY = "restore"
 """Setting of a chain database that is being restored: the dump's id and the offset of its next chunk."""
@@ -79,7 +81,10 @@ class Restore:
         self._block_files.recover(last_block)
 
     def run(self, progress: Progress = lambda done, blocks: None) -> bool:
-        """Restore, or go on with it. Returns False if it was interrupted. Raises StorageError, ConfigError."""
+        """Restore, or go on with it. Returns False if it was interrupted.
+
+        Raises StorageError, and ConfigError for a damaged dump, also where it names a block that was damaged before.
+        """
         progress(self._at, 0)
         at = self._at
         for chunk in self._dump.chunks(at):
@@ -115,6 +120,11 @@ class Restore:
 
     def _block(self, encoded: Sequence[Any], raw: bytes | None, undo: bytes | None) -> BlockRow:
         row = decode_block_row(encoded)
+        reason = None if raw is None else find_damage(raw, row.hash)
+        if reason is None and undo is not None and not is_whole_record(undo, row.hash):
+            reason = "the checksum of its undo record is wrong"
+        if reason is not None:
+            raise ConfigError(f"{self._dump.path}: {block_name(row)} is damaged: {reason}")
         data = self._block_files.append(raw) if raw is not None else BlockPosition(0, 0, 0)
         spent = self._undo_files.append_record(data.file, undo) if undo is not None else BlockPosition(0, 0, 0)
         return row._replace(

@@ -49,6 +49,16 @@ def encode_undo(block_hash: BlockHash, spent: Sequence[Sequence[Coin]], encoded:
     return body + hashlib.sha256(block_hash + body).digest()
 
 
+def is_whole_record(record: bytes, block_hash: BlockHash) -> bool:
+    """Whether an undo record has the checksum of this block's."""
+    body_size = len(record) - _CHECKSUM_SIZE
+    if body_size < 4:
+        return False
+    digest = hashlib.sha256(block_hash)
+    digest.update(memoryview(record)[:body_size])
+    return digest.digest() == record[body_size:]
+
+
 class UndoFiles:
     """The undo files of a folder. Reads take no lock and may come from any thread or process; one thread appends."""
 
@@ -102,11 +112,9 @@ class UndoFiles:
 
     def _read(self, position: BlockPosition, block_hash: BlockHash) -> tuple[bytes, int]:
         record = self._files.read(position)
-        body_size = len(record) - _CHECKSUM_SIZE
-        digest = hashlib.sha256(block_hash)
-        digest.update(memoryview(record)[: max(body_size, 0)])
-        if body_size < 4 or digest.digest() != record[body_size:]:
+        if not is_whole_record(record, block_hash):
             raise self._damaged(position, "the checksum is wrong")
+        body_size = len(record) - _CHECKSUM_SIZE
         (count,) = _U32.unpack_from(record, body_size - 4)
         return record, body_size - 4 - 4 * count
 

@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from clarion.node.params.networks import regtest_params
+from clarion.node.primitives.hashes import sha256d
+from clarion.node.primitives.ids import BlockHash, hash_to_hex
+from clarion.node.storage.blk_reader import scan_blocks
+from clarion.node.storage.dump_file import DumpReader, DumpWriter, Kind
 from helpers.databases import postgres_schema
 from helpers.node import Node, command_line, run_program
 from helpers.node_database import on_server
-from helpers.zigzag import make_zigzag
+from helpers.zigzag import MAGIC, make_zigzag
 
 
 def db(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -89,6 +94,79 @@ def test_check_finds(loaded: Path, tmp_path: Path, name: str) -> None:
     done = db(tmp_path / "copy", "check")
     assert done.returncode == 1
     assert expected in done.stderr
+
+
+def spoil_block(blocks: Path, place: int) -> str:
+    """Flip a bit in the last transaction of the block at this place of the first file; return the block's hash."""
+    path = blocks / "blk00000.dat"
+    block = list(scan_blocks(path, MAGIC))[place]
+    with path.open("r+b") as file:
+        file.seek(block.offset + len(block.raw) - 1)
+        (byte,) = file.read(1)
+        file.seek(-1, 1)
+        file.write(bytes([byte ^ 1]))
+    return hash_to_hex(BlockHash(sha256d(block.raw[:80])))
+
+
+@pytest.fixture
+def spoilt(loaded: Path, tmp_path: Path) -> tuple[Path, list[str]]:
+    """Return a copy of the data directory with two damaged blocks, and their hashes."""
+    if on_server():
+        pytest.skip("the copy of the directory has no database of its own")
+    folder = tmp_path / "copy"
+    shutil.copytree(loaded, folder)
+    return folder, [spoil_block(folder / "regtest" / "blocks", place) for place in (20, 122)]
+
+
+@pytest.mark.slow
+def test_check_names_every_damaged_block_once(spoilt: tuple[Path, list[str]]) -> None:
+    folder, hashes = spoilt
+    done = db(folder, "check")
+    assert done.returncode == 1
+    errors = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    for found in hashes:
+        assert sum(line.startswith(f"Error: block {found}") and "bad-txnmrklroot" in line for line in errors) == 1
+    # Besides them, where the way back over the coins ended.
+    assert len(errors) == 3
+    assert f"from height 122 downwards: block {hashes[1]} at height 122 is in the way" in errors[2]
+
+
+@pytest.mark.slow
+def test_check_counts_each_block_once(loaded: Path) -> None:
+    done = db(loaded, "check")
+    stored = done.stdout.split(" stored blocks")[0].split(", ")[-1]
+    assert f"Checking: 100.0%, {stored} blocks" in done.stderr
+
+
+@pytest.mark.slow
+def test_dump_refuses_a_damaged_block(spoilt: tuple[Path, list[str]], tmp_path: Path) -> None:
+    folder, hashes = spoilt
+    done = db(folder, "dump", str(tmp_path / "bad.dump"))
+    assert done.returncode == 1
+    assert f"block {hashes[0]} at height 20: " in done.stderr
+    assert "blk00000.dat: the record at offset" in done.stderr
+    assert not (tmp_path / "bad.dump").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["block", "undo"])
+def test_restore_refuses_a_damaged_block(dump: Path, tmp_path: Path, part: str) -> None:
+    """Its digests are right: the block was damaged before it was dumped."""
+    path = tmp_path / "bad.dump"
+    with DumpReader(dump, regtest_params()) as reader:
+        writer = DumpWriter(path, reader.head)
+        for chunk in reader.chunks(reader.start):
+            if chunk.kind is Kind.BLOCKS:
+                row, *data = chunk.content[30]
+                spoilt = data[part == "undo"]
+                data[part == "undo"] = spoilt[:-1] + bytes([spoilt[-1] ^ 1])
+                chunk.content[30] = [row, *data]
+            if chunk.kind is not Kind.END:
+                writer.append(chunk.kind, chunk.content)
+        writer.finish()
+    done = db(tmp_path, "restore", str(path))
+    assert done.returncode == 1
+    assert f"bad.dump: block {hash_to_hex(row[0])} at height {row[2]} is damaged" in done.stderr
 
 
 def size_of(path: Path) -> int:
