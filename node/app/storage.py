@@ -64,6 +64,7 @@ def open_storage(config: Config, params: ChainParams, lock: DirectoryLock, *, re
         if is_restoring(database) and not restoring:
             raise ConfigError("This data directory is being restored: finish that with clarion db restore")
         if config.reindex or config.reindex_chainstate:
+            _check_blocks_to_read(database, block_files, config)
             database.begin_rebuild(keep_blocks=not config.reindex)
             if config.reindex:
                 database.chain.commit(ChainCommit(meta={PRUNED_KEY: b""}))
@@ -72,6 +73,17 @@ def open_storage(config: Config, params: ChainParams, lock: DirectoryLock, *, re
         database.finish_wipe(undo_files)
         stores = ChainStores(database.chain, database.coins, block_files, undo_files)
         return OpenStorage(database, stores, stack.pop_all())
+
+
+def _check_blocks_to_read(database: Database, block_files: BlockFiles, config: Config) -> None:
+    """Refuse to give up a chain for block files that are not there: it would be lost, and its event log with it."""
+    blocks = database.chain.count_blocks()
+    if blocks > 1 and not block_files.numbers():
+        raise ConfigError(
+            f"{config.blocks_dir} holds no block files to build the chain from, but the chain database has {blocks} "
+            "blocks, which would be lost: are -datadir, -blocksdir and -database those of one chain? To begin anew, empty "
+            "the database"
+        )
 
 
 def _remove_unreachable(block_files: BlockFiles) -> None:

@@ -36,6 +36,16 @@ def find_genesis(block_files: BlockFiles, params: ChainParams) -> BlockPosition 
     return None
 
 
+def holds_blocks(block_files: BlockFiles, params: ChainParams) -> bool:
+    """Return whether there is any block but genesis, which a node that was killed at its first start leaves alone."""
+    for number in block_files.numbers():
+        with BlkFile(block_files.path(number), params.magic) as file:
+            for offset, length in file.records(skip_damage=True):
+                if length != len(params.genesis.raw) or file.read(offset, length) != params.genesis.raw:
+                    return True
+    return False
+
+
 class Recovery:
     """Fills an empty `ChainState`."""
 
@@ -68,15 +78,39 @@ class Recovery:
         state.update_initial_download()
 
     def _recover_files(self, stores: ChainStores, step: Rebuild) -> None:
-        """Cut off what was written behind the last commit."""
+        """Cut off what a crash tore behind the last commit. Raises StorageError if index and files are not a pair."""
         if step is Rebuild.INDEX:
             # The index does not know yet what the files hold: nothing is cut, and new blocks go to a new file.
             stores.block_files.recover(None)
             return
         index = self._state.index
-        torn = stores.block_files.recover(index.last_block()) + stores.undo_files.recover(index.last_undo())
+        last = index.last_block()
+        self._check_pair(stores.block_files, last)
+        unnamed = stores.block_files.recover(last)
+        torn = unnamed.torn_bytes + stores.undo_files.recover(index.last_undo())
         if torn:
             logger.info("Cut %d bytes that no commit names off the block and undo files", torn)
+        if unnamed.blocks:
+            logger.warning(
+                "%d blocks in %s are not in the chain database: they were not committed before a crash, or the database "
+                "is an older copy or another's. They are kept; -reindex takes them in.",
+                unnamed.blocks,
+                stores.block_files.folder,
+            )
+
+    def _check_pair(self, block_files: BlockFiles, last: BlockPosition | None) -> None:
+        """Nearly always the wrong folder or database: to go on would leave a chain behind that nobody may miss yet."""
+        folder = block_files.folder
+        if last is None and holds_blocks(block_files, self._state.params):
+            raise StorageError(
+                f"{folder} holds blocks, but the chain database is empty: are -datadir, -blocksdir and -database those "
+                "of one chain? To build the chain from these blocks, start with -reindex"
+            )
+        if last is not None and not block_files.numbers():
+            raise StorageError(
+                f"Error loading block database: {folder} holds no block files, but the chain database has "
+                f"{self._state.active.height + 1} blocks: are -datadir, -blocksdir and -database those of one chain?"
+            )
 
     def _make_genesis(self, position: BlockPosition | None) -> None:
         """Store genesis, unless it lies at `position` or is in the index already, and connect it."""

@@ -4,11 +4,23 @@ Owns: where the next block goes, and cutting off what a crash left behind. Never
 """
 
 from pathlib import Path
+from typing import NamedTuple
 
+from clarion.node.errors import BlockFileError
+from clarion.node.storage.blk_reader import BlkFile
 from clarion.node.storage.flat_files import FRAME_SIZE, FlatFiles
 from clarion.node.storage.rows import BlockPosition
 
 MAX_BLOCK_FILE_SIZE = 128 * 1024 * 1024
+
+
+class Unnamed(NamedTuple):
+    """What lay behind the last block that the index knows, in its file."""
+
+    blocks: int
+    """Whole records, which are kept."""
+    torn_bytes: int
+    """What was cut off behind them."""
 
 
 class BlockFiles:
@@ -17,24 +29,48 @@ class BlockFiles:
     def __init__(self, folder: Path, magic: bytes, *, max_file_size: int = MAX_BLOCK_FILE_SIZE) -> None:
         """`magic` are the network's four bytes. A folder with an obfuscation key is read and written with it."""
         self._files = FlatFiles(folder, "blk", magic)
+        self._magic = magic
+        self.folder = folder
         self._max_file_size = max_file_size
         self._file: int | None = None
         self._end = 0
 
-    def recover(self, last: BlockPosition | None) -> int:
-        """Say where appending starts, once, before the first append; return how many torn bytes were cut off.
+    def recover(self, last: BlockPosition | None, *, keep: bool = True) -> Unnamed:
+        """Say where appending starts, once, before the first append; return what no commit names.
 
-        `last` is the highest position (by file, then offset) that the block index knows: what lies behind it in its file
-        was never committed. Files that the index does not know are left alone, they may be the user's: appending starts
-        behind them.
+        `last` is the highest position (by file, then offset) that the block index knows. Whole records behind it in its
+        file are kept: there are some after a crash, and all newer ones if the index is an older copy or another's. With
+        `keep` off they are cut too: the caller is about to write them again.
+        Files that the index does not know are left alone, they may be the user's: appending starts behind them.
         """
         numbers = self._files.numbers()
         newest = numbers[-1] if numbers else -1
+        unnamed, end = Unnamed(0, 0), 0
+        if last is not None and last.file in numbers:
+            blocks, end = self._whole_records(last) if keep else (0, last.end)
+            unnamed = Unnamed(blocks, self._files.cut(last.file, end))
         if last is None or last.file not in numbers or newest > last.file:
             self._file, self._end = max(newest, last.file if last else -1) + 1, 0
-            return 0 if last is None else self._files.cut(last.file, last.end)
-        self._file, self._end = last.file, last.end
-        return self._files.cut(last.file, last.end)
+        else:
+            self._file, self._end = last.file, end
+        return unnamed
+
+    def _whole_records(self, last: BlockPosition) -> tuple[int, int]:
+        """Return how many records follow without a fault, and where the last one ends."""
+        count, end = 0, last.end
+        if self._files.size(last.file) <= end:
+            return count, end
+        with BlkFile(self.path(last.file), self._magic) as file:
+            records = file.records(end)
+            while True:
+                try:
+                    offset, length = next(records)
+                except (StopIteration, BlockFileError):
+                    return count, end
+                if offset != end + FRAME_SIZE:
+                    # Bytes of another kind lie in between: a torn write that ends in a record.
+                    return count, end
+                count, end = count + 1, offset + length
 
     def append(self, raw: bytes) -> BlockPosition:
         """Append a block and return its position. It is durable after the next `sync`. Raises StorageError."""

@@ -78,7 +78,7 @@ class Restore:
         if last_block is None:
             for file in self._block_files.numbers():
                 self._block_files.remove(file)
-        self._block_files.recover(last_block)
+        self._block_files.recover(last_block, keep=False)
 
     def run(self, progress: Progress = lambda done, blocks: None) -> bool:
         """Restore, or go on with it. Returns False if it was interrupted.

@@ -23,6 +23,7 @@ from clarion.node.chain.lock import ChainLock
 from clarion.node.storage.chain_reader import ChainReader
 from clarion.node.validation import inline_queue
 from clarion.notifiers.engine import EventsEngine
+from clarion.notifiers.pub_socket import PubSocket
 from clarion.notifiers.source import StoredEvents
 from clarion.notifiers.zmq_address import ZmqAddress
 from clarion.notifiers.zmq_core import TOPICS, CoreTopics
@@ -43,6 +44,7 @@ GUARDED: dict[str, tuple[Any, str]] = {
     "socket.send": (socket.socket, "send"),
     "socket.sendall": (socket.socket, "sendall"),
     "zmq.send": (zmq.Socket, "send"),
+    "publish": (PubSocket, "send"),
     "hook": (Plugins, "call_one"),
     "encode": (orjson, "dumps"),
     "decode": (orjson, "loads"),
@@ -51,7 +53,7 @@ GUARDED: dict[str, tuple[Any, str]] = {
 }
 """What must never run under the chain lock, and where it lives."""
 
-REQUIRED = ("pread", "pwrite", "fdatasync", "zmq.send", "hook", "encode", "render", "script")
+REQUIRED = ("pread", "pwrite", "fdatasync", "publish", "hook", "encode", "render", "script")
 """What the scenario below is known to run, so that a guard that no longer guards is noticed."""
 
 

@@ -70,8 +70,9 @@ class _PeerRecord:
 class TxRequestTracker:
     """Announcements of all peers."""
 
-    def __init__(self) -> None:
-        self._key = secrets.token_bytes(16)
+    def __init__(self, key: bytes | None = None) -> None:
+        """`key` (16 bytes) decides among peers of equal rank; nobody may know it, so it is random unless given."""
+        self._key = key or secrets.token_bytes(16)
         self._by_hash: dict[bytes, dict[PeerId, _Announcement]] = {}
         self._by_peer: dict[PeerId, _PeerRecord] = {}
         self._sequence = 0

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clarion.node.errors import BlockFileError, StorageError
-from clarion.node.storage.block_files import BlockFiles
+from clarion.node.storage.block_files import BlockFiles, Unnamed
 from clarion.node.storage.rows import BlockPosition
 
 MAGIC = b"\xfa\xbf\xb5\xda"
@@ -42,15 +42,40 @@ def test_torn_tail_is_cut(files: BlockFiles, tmp_path: Path) -> None:
     last = files.append(b"committed")
     files.append(b"never committed")
     again = BlockFiles(tmp_path, MAGIC)
-    assert again.recover(last) == 8 + len(b"never committed")
+    assert again.recover(last) == Unnamed(0, 8 + len(b"never committed"))
     assert again.append(b"next").offset == last.end + 8
     assert again.read(last) == b"committed"
+
+
+@pytest.mark.parametrize("key", [b"", bytes(range(1, 9))])
+def test_whole_records_that_the_index_does_not_know_are_kept(key: bytes, tmp_path: Path) -> None:
+    if key:
+        (tmp_path / "xor.dat").write_bytes(key)
+    files = BlockFiles(tmp_path, MAGIC)
+    last = files.append(b"committed")
+    newer = [files.append(bytes([number]) * 100) for number in (1, 2)]
+    files.append(bytes(300))
+    files.sync()
+    path = tmp_path / "blk00000.dat"
+    os.truncate(path, path.stat().st_size - 7)
+    again = BlockFiles(tmp_path, MAGIC)
+    assert again.recover(last) == Unnamed(2, 300 + 8 - 7)
+    assert again.append(b"next").offset == newer[-1].end + 8
+    assert [again.read(position) for position in newer] == [b"\x01" * 100, b"\x02" * 100]
+
+
+def test_they_go_where_the_caller_writes_them_again(files: BlockFiles, tmp_path: Path) -> None:
+    last = files.append(b"committed")
+    files.append(bytes(100))
+    again = BlockFiles(tmp_path, MAGIC)
+    assert again.recover(last, keep=False) == Unnamed(0, 108)
+    assert again.append(b"next").offset == last.end + 8
 
 
 def test_files_that_the_index_does_not_know_are_kept(files: BlockFiles, tmp_path: Path) -> None:
     foreign = tmp_path / "blk00003.dat"
     foreign.write_bytes(b"another program's")
-    assert files.recover(None) == 0
+    assert files.recover(None) == Unnamed(0, 0)
     assert files.append(b"block").file == 4
     assert foreign.read_bytes() == b"another program's"
 
@@ -60,7 +85,7 @@ def test_known_files_are_cut_and_unknown_ones_behind_are_kept(files: BlockFiles,
     files.append(b"not")
     (tmp_path / "blk00001.dat").write_bytes(b"unknown")
     again = BlockFiles(tmp_path, MAGIC)
-    assert again.recover(last) == 11
+    assert again.recover(last) == Unnamed(0, 11)
     assert again.append(b"next").file == 2
 
 
