@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 def run_import(config: Config, sources: Sequence[Path]) -> int:
     """Load the blocks of files and folders and return the exit status: 0 only if all of them are in the chain's data.
 
-    Everything before a fault is loaded. Raises ConfigError if the node can't start, StorageError if its storage fails.
+    What is damaged is skipped and told, as it is with the reference's -loadblock; the status is 1 then. Raises ConfigError if the node can't start, StorageError if its storage fails.
     """
     files = [path for source in sources for path in block_paths(source)]
     stop = threading.Event()
@@ -66,10 +66,7 @@ def _load(core: NodeCore, files: Sequence[Path], stop: threading.Event) -> int:
     for line in [*report.lines, *report.faults]:
         print(f"Error: {line}", file=sys.stderr)
     tip = core.manager.tip
-    print(
-        f"{report.loaded} blocks loaded, {report.known} known before, {report.refused + report.left_out} refused; "
-        f"tip {hash_to_hex(tip.hash)} at height {tip.height}"
-    )
+    print(f"{report.summary()}; tip {hash_to_hex(tip.hash)} at height {tip.height}")
     if stop.is_set():
         print("Interrupted: run the same command again to go on")
         return 1

@@ -191,9 +191,8 @@ class Node:
         for path in missing:
             logger.warning("Could not open blocks file %s", path)
         if files:
-            loader = BlockLoader(core.chain, self._stop.is_set, skip_damage=True)
-            for line in loader.load(path for path in files if path not in missing).faults:
-                logger.error("%s", line)
+            loader = BlockLoader(core.chain, self._stop.is_set)
+            loader.load(path for path in files if path not in missing)
 
     def _say(self, message: str) -> None:
         self._methods.set_message(message)

@@ -46,25 +46,23 @@ class BlockScan:
         known: Callable[[BlockHash], bool],
         genesis_hash: BlockHash,
         *,
-        skip_damage: bool = False,
         interrupted: Callable[[], bool] = lambda: False,
         progress: Progress = lambda done, blocks: None,
     ) -> None:
         """`known` says whether a block's header is known, or was yielded by `blocks` and not refused since."""
         self.files = list(files)
         self.faults: list[str] = []
-        """One line for each file that could not be read to its end."""
+        """One line for each place where bytes were skipped, and for each file that could not be read."""
+        self._told: set[str] = set()
         self._magic = magic
         self._known = known
         self._genesis_hash = genesis_hash
-        self._skip_damage = skip_damage
         self._interrupted = interrupted
         self._progress = progress
         self._waiting: dict[BlockHash, tuple[tuple[int, int, int], ...]] = {}
         self._waiting_count = 0
         self._ready: deque[tuple[int, int, int]] = deque()
         self._open: tuple[int, BlkFile] | None = None
-        self._given_up = False
         self.on_file: Callable[[int], None] = lambda file: None
         """Called before each file, with its place in the list."""
 
@@ -79,15 +77,14 @@ class BlockScan:
             if self._interrupted():
                 return
             self.on_file(number)
-            self._given_up = False
             yield from self._file_blocks(number)
 
     def _file_blocks(self, number: int) -> Iterator[FoundBlock]:
         at = 0
         try:
             with BlkFile(self.files[number], self._magic) as file:
-                for offset, length in file.records(skip_damage=self._skip_damage):
-                    if self._given_up or self._interrupted():
+                for offset, length in file.records(skip_damage=True, on_skipped=self._fault):
+                    if self._interrupted():
                         return
                     found = _identify(number, offset, length, file.read(offset, _HEADER_SIZE))
                     if found.hash == self._genesis_hash or self._known(found.prev_hash):
@@ -141,10 +138,10 @@ class BlockScan:
         self._waiting[found.prev_hash] = (*places, found[:3])
         self._waiting_count += 1
 
-    def give_up_file(self, found: FoundBlock, reason: str) -> None:
-        """Leave the rest of the present file unread because a block in it is damaged."""
-        self._fault(f"{self.files[found.file]}: the block at offset {found.offset} {reason}")
-        self._given_up = True
+    def pass_over(self, found: FoundBlock, reason: str) -> None:
+        """Note that a block is damaged; the search goes on behind it."""
+        path = self.files[found.file]
+        self._fault(f"{path}: the block at offset {found.offset} {reason}; {found.length} bytes skipped")
 
     def postpone(self, found: FoundBlock) -> None:
         """Keep a yielded block whose parent turned out to be unknown until another copy of the parent comes."""
@@ -175,7 +172,8 @@ class BlockScan:
             self._open = None
 
     def _fault(self, text: str) -> None:
-        if text not in self.faults:
+        if text not in self._told:
+            self._told.add(text)
             logger.error("%s", text)
             self.faults.append(text)
 

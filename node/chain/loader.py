@@ -23,7 +23,7 @@ IN_FLIGHT = 16
 """Blocks that are read ahead of the chain thread: enough that it never waits, little enough memory."""
 
 MAX_LINES = 20
-"""Refused blocks that get a line of their own."""
+"""Refused blocks, and damaged places, that get a line of their own."""
 
 logger = logging.getLogger(__name__)
 
@@ -37,14 +37,25 @@ class LoadReport:
     refused: int = 0
     """Blocks that break a rule themselves."""
     left_out: int = 0
-    """Blocks that build on refused or missing ones."""
+    """Blocks that build on refused ones."""
+    without_parent: int = 0
+    """Blocks whose parent is unknown, and those that build on them."""
     lines: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
         """Whether every block of every file is part of the chain's data now."""
-        return not (self.refused or self.left_out or self.faults)
+        return not (self.refused or self.left_out or self.without_parent or self.faults)
+
+    def summary(self) -> str:
+        """Return the account in one line."""
+        parts = [f"{self.loaded} blocks loaded", f"{self.known} known before", f"{self.refused} refused"]
+        if self.left_out:
+            parts.append(f"{self.left_out} upon refused ones")
+        if self.without_parent:
+            parts.append(f"{self.without_parent} with an unknown parent")
+        return ", ".join(parts)
 
     def refuse(self, line: str) -> None:
         """Count a refused block; `line` says why."""
@@ -59,17 +70,9 @@ class LoadReport:
 class BlockLoader:
     """Feeds blk files to the chain thread. For one `load`."""
 
-    def __init__(
-        self,
-        service: ChainService,
-        interrupted: Callable[[], bool] = lambda: False,
-        *,
-        skip_damage: bool = False,
-    ) -> None:
-        """With `skip_damage`, reading goes on behind damaged bytes, as the reference's -loadblock does."""
+    def __init__(self, service: ChainService, interrupted: Callable[[], bool] = lambda: False) -> None:
         self._service = service
         self._interrupted = interrupted
-        self._skip_damage = skip_damage
         self._flying: deque[tuple[FoundBlock, Future[BlockOutcome]]] = deque()
         self._flying_hashes: Counter[BlockHash] = Counter()
         self._doomed: set[BlockHash] = set()
@@ -80,7 +83,7 @@ class BlockLoader:
     def load(self, files: Iterable[Path], progress: Progress = lambda done, blocks: None) -> LoadReport:
         """Load the files, whose blocks may come in any order, even over several files.
 
-        A damaged file is loaded up to its fault; the next file follows. The node counts as in initial download
+        What is damaged in a file is skipped, as the reference does, and told in the report. The node counts as in initial download
         meanwhile. Raises StorageError if our own storage fails.
         """
         manager = self._service.manager
@@ -90,7 +93,6 @@ class BlockLoader:
             params.magic,
             self._is_known,
             params.genesis.hash,
-            skip_damage=self._skip_damage,
             interrupted=self._interrupted,
             progress=progress,
         )
@@ -134,10 +136,7 @@ class BlockLoader:
         try:
             block = Block.parse(self._scan.read(found))
         except (BlockFileError, DecodeError) as error:
-            if self._skip_damage:
-                logger.warning("%s, offset %d: %s", self._scan.files[found.file], found.offset, error)
-            else:
-                self._scan.give_up_file(found, f"can't be decoded: {error}")
+            self._scan.pass_over(found, f"can't be decoded: {error}")
             return
         # A result comes only with its commit, which may take seconds: it is the queue that must not grow.
         self._service.wait_for_room(IN_FLIGHT)
@@ -181,13 +180,15 @@ class BlockLoader:
 
     def _finish_report(self) -> None:
         report, scan = self.report, self._scan
-        report.faults += scan.faults
+        report.faults += scan.faults[:MAX_LINES]
+        if len(scan.faults) > MAX_LINES:
+            report.faults.append(f"{len(scan.faults) - MAX_LINES} more damaged places")
         if report.refused > MAX_LINES:
             report.lines.append(f"{report.refused - MAX_LINES} more blocks refused")
         if report.left_out:
             report.lines.append(f"{report.left_out} blocks that build on refused ones left out")
         if scan.waiting and not self._interrupted():
-            report.left_out += scan.waiting
+            report.without_parent = scan.waiting
             report.lines.append(f"{scan.waiting} blocks without a known parent left out ({scan.first_waiting()})")
         for line in report.lines[min(report.refused, MAX_LINES) :]:
             logger.warning("%s", line)

@@ -66,7 +66,6 @@ class Reindexer:
             params.magic,
             self._is_known,
             params.genesis.hash,
-            skip_damage=True,
             interrupted=self._interrupted,
         )
         scan.on_file = lambda file: logger.info(

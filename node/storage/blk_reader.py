@@ -41,6 +41,11 @@ def damaged(path: Path, offset: int, reason: str) -> BlockFileError:
     return BlockFileError(f"{path}: damaged at offset {offset}: {reason}")
 
 
+def _skipped(damage: tuple[int, BlockFileError], end: int) -> str:
+    start, error = damage
+    return f"{error}; {end - start} bytes skipped"
+
+
 def scan_blocks(path: Path, magic: bytes, *, start: int = 0, skip_damage: bool = False) -> Iterator[ScannedBlock]:
     """Yield the records of a block file in their order, from byte `start` on; see `BlkFile.records`."""
     with BlkFile(path, magic) as file:
@@ -82,14 +87,18 @@ class BlkFile:
         except OSError as error:
             raise BlockFileError(f"{self.path}: {error.strerror}") from None
 
-    def records(self, start: int = 0, *, skip_damage: bool = False) -> Iterator[tuple[int, int]]:
+    def records(
+        self, start: int = 0, *, skip_damage: bool = False, on_skipped: Callable[[str], None] = lambda text: None
+    ) -> Iterator[tuple[int, int]]:
         """Yield (offset of the first byte behind magic and length, length) of each record from byte `start` on.
 
         Runs of zero bytes between records and at the end are skipped: the reference allocates its files ahead. At the
         first damage everything before it has been yielded and BlockFileError names file, offset and reason. With
-        `skip_damage` the search goes on at the next magic instead, as the reference's -loadblock does.
+        `skip_damage` the search goes on at the next magic instead, as the reference's -loadblock does, and `on_skipped` is
+        told that line with the number of skipped bytes, once for all that lies between two records.
         """
         at = start
+        damage: tuple[int, BlockFileError] | None = None
         while at < self.size:
             # The reference allocates zeros, which it does not obfuscate; other tools obfuscate whole files.
             plain = self._pread(at, _FRAME_SIZE)
@@ -99,18 +108,24 @@ class BlkFile:
                 continue
             try:
                 length = self._check_frame(at, frame)
-            except BlockFileError:
+            except BlockFileError as error:
+                # Zeros may end inside these eight bytes, in front of a good record.
+                zeros = max(len(each) - len(each.lstrip(b"\x00")) for each in (plain, frame))
+                if zeros and damage is None:
+                    at += zeros
+                    continue
                 if not skip_damage:
-                    # Zeros may end inside these eight bytes, in front of a good record.
-                    zeros = max(len(each) - len(each.lstrip(b"\x00")) for each in (plain, frame))
-                    if zeros:
-                        at += zeros
-                        continue
                     raise
+                damage = damage or (at, error)
                 at = self._find_magic(at + 1)
                 continue
+            if damage is not None:
+                on_skipped(_skipped(damage, at))
+                damage = None
             yield at + _FRAME_SIZE, length
             at += _FRAME_SIZE + length
+        if damage is not None:
+            on_skipped(_skipped(damage, self.size))
 
     def _check_frame(self, at: int, frame: bytes) -> int:
         if frame[:4] != self._magic[: len(frame)]:

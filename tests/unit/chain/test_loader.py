@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clarion.node.chain.loader import BlockLoader, LoadReport
+from clarion.node.chain.loader import MAX_LINES, BlockLoader, LoadReport
 from clarion.node.chain.service import ChainService
 from clarion.node.storage.xor_key import apply_xor
 from helpers.chain_builder import Built, genesis, make_block, make_chain
@@ -40,7 +40,7 @@ def node(tmp_path: Path) -> Iterator[ChainNode]:
 def load(node: ChainNode) -> Iterator[Load]:
     service = ChainService(node.manager, on_fatal=lambda error: None)
     service.start()
-    yield lambda *files, **options: BlockLoader(service, **options).load(files)
+    yield lambda *files: BlockLoader(service).load(files)
     service.stop()
 
 
@@ -74,7 +74,8 @@ def test_second_load_knows_all(tmp_path: Path, load: Load) -> None:
 def test_missing_parent_is_told_once(tmp_path: Path, node: ChainNode, load: Load) -> None:
     report = load(write(tmp_path / "a.dat", [*CHAIN[:10], *CHAIN[11:]]))
     assert node.tip == CHAIN[9].hash
-    assert report.left_out == 29
+    assert (report.refused, report.left_out, report.without_parent) == (0, 0, 29)
+    assert report.summary() == "10 blocks loaded, 0 known before, 0 refused, 29 with an unknown parent"
     assert [line.partition(" (")[0] for line in report.lines] == ["29 blocks without a known parent left out"]
 
 
@@ -90,13 +91,44 @@ def test_descendants_of_a_refused_block_are_summed_up(tmp_path: Path, node: Chai
     assert node.tip == CHAIN[9].hash
 
 
-@pytest.mark.parametrize("skip", [False, True], ids=["import", "loadblock"])
-def test_damage_between_records(tmp_path: Path, node: ChainNode, load: Load, skip: bool) -> None:
+def test_damage_between_records_is_skipped_and_told(tmp_path: Path, node: ChainNode, load: Load) -> None:
     path = tmp_path / "a.dat"
-    path.write_bytes(b"".join([*map(record, CHAIN[:5]), b"some garbage", *map(record, CHAIN[5:])]))
-    report = load(path, skip_damage=skip)
-    assert report.complete is skip
-    assert node.tip == (CHAIN[-1] if skip else CHAIN[4]).hash
+    first = b"".join(map(record, CHAIN[:5]))
+    path.write_bytes(b"".join([first, b"some garbage", *map(record, CHAIN[5:])]))
+    report = load(path)
+    assert node.tip == CHAIN[-1].hash
+    assert not report.complete
+    reason = "expected the network's magic fabfb5da, found 736f6d65"
+    assert report.faults == [f"{path}: damaged at offset {len(first)}: {reason}; 12 bytes skipped"]
+
+
+def test_block_that_can_not_be_decoded_is_passed_over(tmp_path: Path, node: ChainNode, load: Load) -> None:
+    """A copy of it behind the damaged one is as good."""
+    damaged = bytearray(record(CHAIN[2]))
+    damaged[8 + 80] = 0xFD
+    path = tmp_path / "a.dat"
+    path.write_bytes(b"".join([*map(record, CHAIN[:2]), damaged, *map(record, CHAIN[2:])]))
+    (fault,) = load(path).faults
+    assert "can't be decoded" in fault
+    assert fault.endswith(f"; {len(damaged) - 8} bytes skipped")
+    assert node.tip == CHAIN[-1].hash
+
+
+def test_truncated_last_block_is_told(tmp_path: Path, node: ChainNode, load: Load) -> None:
+    path = write(tmp_path / "a.dat", CHAIN)
+    path.write_bytes(path.read_bytes()[:-10])
+    size = len(record(CHAIN[-1]))
+    (fault,) = load(path).faults
+    assert fault.endswith(f"the file ends inside a block ({size - 18} of {size - 8} bytes); {size - 10} bytes skipped")
+    assert node.tip == CHAIN[-2].hash
+
+
+def test_many_damaged_places_are_summed_up(tmp_path: Path, node: ChainNode, load: Load) -> None:
+    path = tmp_path / "a.dat"
+    path.write_bytes(b"junk" + b"junk".join(map(record, CHAIN)))
+    report = load(path)
+    assert report.loaded == 40
+    assert report.faults[MAX_LINES:] == [f"{40 - MAX_LINES} more damaged places"]
 
 
 def test_true_copy_behind_a_mutated_one(tmp_path: Path, node: ChainNode, load: Load) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clarion.node.errors import BlockFileError
-from clarion.node.storage.blk_reader import ScannedBlock, block_paths, scan_blocks
+from clarion.node.storage.blk_reader import BlkFile, ScannedBlock, block_paths, scan_blocks
 from clarion.node.storage.xor_key import apply_xor
 
 MAGIC = b"\xfa\xbf\xb5\xda"
@@ -86,6 +86,18 @@ def test_skipping_damage_finds_what_lies_behind(path: Path, fault: str) -> None:
 def test_skipping_damage_finds_a_magic_across_chunks(path: Path) -> None:
     path.write_bytes(b"\x01" * (64 * 1024 - 1) + record(BLOCKS[0]))
     assert [block.raw for block in scan_blocks(path, MAGIC, skip_damage=True)] == BLOCKS[:1]
+
+
+def test_skipped_bytes_are_told_once_for_each_gap(path: Path) -> None:
+    """Magics inside of the damage are part of it."""
+    junk = MAGIC + b"\xff" * 40 + MAGIC + b"\xff" * 20
+    path.write_bytes(GOOD + junk + record(BLOCKS[2]) + b"end")
+    told: list[str] = []
+    with BlkFile(path, MAGIC) as file:
+        found = list(file.records(skip_damage=True, on_skipped=told.append))
+    assert len(found) == 3
+    assert told[0].startswith(f"{path}: damaged at offset {len(GOOD)}: ")
+    assert [line.rpartition("; ")[2] for line in told] == ["68 bytes skipped", "3 bytes skipped"]
 
 
 def test_scanning_can_start_at_a_record(path: Path) -> None:
