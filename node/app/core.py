@@ -24,8 +24,8 @@ from clarion.node.config import Config, params_of
 from clarion.node.errors import RebuildNeeded
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import NULL_HASH
-from clarion.node.storage.database import Rebuild
 from clarion.node.storage.directory_lock import DirectoryLock
+from clarion.node.storage.rebuild_step import Rebuild
 from clarion.node.validation.check_queue import make_check_queue
 from clarion.node.validation.pipeline import ScriptPipeline
 from clarion.node.validation.script_cache import ScriptCache

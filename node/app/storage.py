@@ -14,6 +14,7 @@ from clarion.node.params.chain_params import ChainParams
 from clarion.node.storage.block_files import MAX_BLOCK_FILE_SIZE, BlockFiles
 from clarion.node.storage.database import Database, open_database
 from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
+from clarion.node.storage.rebuild_step import Rebuild
 from clarion.node.storage.restore import is_restoring
 from clarion.node.storage.rows import ChainCommit
 from clarion.node.storage.undo_files import UndoFiles
@@ -53,7 +54,14 @@ def open_storage(config: Config, params: ChainParams, lock: DirectoryLock, *, re
     """
     with ExitStack() as stack:
         stack.callback(lock.release)
-        database = open_database(config.database_url, config.chain_dir, params, lock=lock)
+        database = open_database(
+            config.database_url,
+            config.chain_dir,
+            params,
+            lock=lock,
+            rebuild=_wanted_rebuild(config),
+            blocks_dir=config.blocks_dir,
+        )
         stack.callback(database.close)
         ensure_xor_key(config.blocks_dir, wanted=config.blocks_xor)
         size = FAST_PRUNE_FILE_SIZE if config.fast_prune else MAX_BLOCK_FILE_SIZE
@@ -84,6 +92,12 @@ def _check_blocks_to_read(database: Database, block_files: BlockFiles, config: C
             "blocks, which would be lost: are -datadir, -blocksdir and -database those of one chain? To begin anew, empty "
             "the database"
         )
+
+
+def _wanted_rebuild(config: Config) -> Rebuild:
+    if config.reindex:
+        return Rebuild.WIPE_ALL
+    return Rebuild.WIPE_CHAINSTATE if config.reindex_chainstate else Rebuild.NONE
 
 
 def _remove_unreachable(block_files: BlockFiles) -> None:

@@ -16,8 +16,8 @@ from clarion.node.consensus.block_check import check_block
 from clarion.node.errors import BlockInvalid, StorageError
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import hash_to_hex
-from clarion.node.storage.database import REBUILD_KEY
-from clarion.node.storage.database import Rebuild as Step
+from clarion.node.storage.rebuild_step import REBUILD_KEY
+from clarion.node.storage.rebuild_step import Rebuild as Step
 from clarion.node.storage.rows import BlockPosition, ChainCommit
 
 

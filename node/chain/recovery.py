@@ -19,7 +19,7 @@ from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage.blk_reader import BlkFile
 from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.coin_store import CoinStore
-from clarion.node.storage.database import REBUILD_KEY, Rebuild
+from clarion.node.storage.rebuild_step import REBUILD_KEY, Rebuild
 from clarion.node.storage.rows import BlockPosition
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from clarion.node.errors import BlockFileError, DecodeError
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import BlockHash, hash_to_hex
 from clarion.node.storage.block_files import BlockFiles
-from clarion.node.storage.database import Rebuild as Step
+from clarion.node.storage.rebuild_step import Rebuild as Step
 from clarion.node.storage.rows import BlockPosition
 
 QUEUED = 16

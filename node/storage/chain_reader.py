@@ -20,7 +20,7 @@ from clarion.node.storage.chain_store import BLOCK_COLUMNS, decode_block_row
 from clarion.node.storage.coin_store import CoinReader, CoinSnapshot
 from clarion.node.storage.engine import reader_engine
 from clarion.node.storage.event_log import EventLog
-from clarion.node.storage.faults import first_line
+from clarion.node.storage.faults import failure
 from clarion.node.storage.location import locate
 from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, check, read_meta
 from clarion.node.storage.row_snapshot import Row, RowSnapshot, row_snapshot
@@ -236,7 +236,7 @@ class ChainReader:
                 return read_meta(connection, component)
         except SQLAlchemyError as error:
             name = self._location.describe(component.name)
-            raise ConfigError(f"Cannot open the database {name}: {first_line(error)}") from error
+            raise ConfigError(f"Cannot open the database {failure(name, error)}") from error
 
     @contextmanager
     def snapshot(self) -> Iterator[ChainSnapshot]:

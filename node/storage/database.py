@@ -4,7 +4,6 @@ Owns: the order of opening, the writer's locks, closing. Never: a statement abou
 """
 
 import contextlib
-from enum import Enum
 from pathlib import Path
 
 from clarion.node.errors import ConfigError, StorageError
@@ -13,34 +12,21 @@ from clarion.node.storage.checkpointer import Checkpointer
 from clarion.node.storage.claim import WriterClaim
 from clarion.node.storage.coin_store import CoinReader, CoinStore
 from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
-from clarion.node.storage.engine import reader_engine, writer_engine
+from clarion.node.storage.engine import driver_sql, reader_engine, writer_engine
 from clarion.node.storage.event_log import FLOOR_KEY, EventLog
 from clarion.node.storage.faults import Patience
 from clarion.node.storage.index_store import IndexReader, IndexStore, open_index_store
 from clarion.node.storage.location import Backend, Location, locate
+from clarion.node.storage.mending import mend_files
 from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, new_id, prepare, read_meta
+from clarion.node.storage.rebuild_step import REBUILD_KEY, Rebuild
 from clarion.node.storage.retention import Retention
 from clarion.node.storage.rows import ChainCommit
 from clarion.node.storage.undo_files import UndoFiles
 from clarion.node.storage.writer import Writer
 
-REBUILD_KEY = "rebuild"
-"""Setting of the chain database that names the next step of -reindex or -reindex-chainstate."""
-
 PATIENCE_S = 600.0
 """How long the node waits for a server that went away, in seconds, before it stops."""
-
-
-class Rebuild(Enum):
-    """The steps of -reindex and -reindex-chainstate, as they are stored."""
-
-    NONE = b""
-    WIPE_ALL = b"wipe-all"
-    WIPE_CHAINSTATE = b"wipe-chainstate"
-    INDEX = b"index"
-    """The block files are read into the block index."""
-    CONNECT = b"connect"
-    """The blocks of the index are connected again."""
 
 
 class Database:
@@ -128,11 +114,20 @@ class Database:
         self.close()
 
 
-def open_database(url: str | None, chain_dir: Path, network: Network, *, lock: DirectoryLock | None = None) -> Database:
+def open_database(
+    url: str | None,
+    chain_dir: Path,
+    network: Network,
+    *,
+    lock: DirectoryLock | None = None,
+    rebuild: Rebuild = Rebuild.NONE,
+    blocks_dir: Path | None = None,
+) -> Database:
     """Open (create, migrate) the databases that `-database=` names for a node that writes them.
 
     `chain_dir` is the network's data directory. Its `.lock` is taken unless the caller hands over `lock`, which it then
-    releases itself. Raises ConfigError, in one line, for whatever does not allow the node to start.
+    releases itself. `rebuild`: what the caller is about to begin, WIPE_ALL or WIPE_CHAINSTATE, for which SQLite files that
+    are damaged or lack their pair are thrown away if there are block files in `blocks_dir` (where it is given). Raises ConfigError, in one line, for whatever does not allow the node to start.
     """
     location = locate(url, chain_dir)
     with contextlib.ExitStack() as stack:
@@ -141,11 +136,13 @@ def open_database(url: str | None, chain_dir: Path, network: Network, *, lock: D
             if lock is None:
                 stack.callback(lock_directory(chain_dir).release)
         try:
+            if location.backend is Backend.SQLITE_FILE:
+                mend_files(location, network, rebuild, blocks_dir)
             patience = Patience(PATIENCE_S)
             chain = _open_writer(location, CHAIN, patience, stack)
             # A server's locks are all taken before anything is written: a node that is refused has changed nothing.
             coins = None if location.is_sqlite else _open_writer(location, COINS, patience, stack)
-            store_id = _prepare(chain, CHAIN, location, network, new_id())
+            store_id = _prepare(chain, CHAIN, location, network, new_id(), rebuild)
             coins = coins or _open_writer(location, COINS, patience, stack)
             _prepare(coins, COINS, location, network, store_id)
             database = Database(location, chain_dir, chain, coins, patience, stack)
@@ -174,9 +171,20 @@ def _open_writer(location: Location, component: Component, patience: Patience, s
     return writer
 
 
-def _prepare(writer: Writer, component: Component, location: Location, network: Network, store_id: bytes) -> bytes:
+def _prepare(
+    writer: Writer,
+    component: Component,
+    location: Location,
+    network: Network,
+    store_id: bytes,
+    rebuild: Rebuild = Rebuild.NONE,
+) -> bytes:
     with writer.transaction() as connection:
-        prepare(connection, component, location, network, store_id)
+        is_new = prepare(connection, component, location, network, store_id)
+        if is_new and rebuild is Rebuild.WIPE_ALL:
+            # A node that is killed before it begins must not take the block files for rubbish behind an empty index.
+            statement = driver_sql(location, f"INSERT INTO {component.meta_table} (key, value) VALUES (?, ?)")
+            connection.exec_driver_sql(statement, (REBUILD_KEY, rebuild.value))
         store_id = read_meta(connection, component)["store_id"]
     writer.begin_marks()
     return store_id

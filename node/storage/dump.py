@@ -17,9 +17,10 @@ from clarion.node.storage.block_damage import block_name, find_damage
 from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.block_status import HAVE_DATA, HAVE_UNDO
 from clarion.node.storage.chain_store import encode_block_row
-from clarion.node.storage.database import Database, Rebuild
+from clarion.node.storage.database import Database
 from clarion.node.storage.dump_file import DumpWriter, Kind
 from clarion.node.storage.migrate import Network
+from clarion.node.storage.rebuild_step import Rebuild
 from clarion.node.storage.rows import BlockRow
 from clarion.node.storage.undo_files import UndoFiles
 

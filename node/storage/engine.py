@@ -157,12 +157,18 @@ def _writer_pragmas(component: str, in_file: bool) -> list[str]:
 
 def _claim(connection: sqlite3.Connection, name: str) -> None:
     # Before anything is changed: the file may be another program's.
+    if not is_claimed(connection, name):
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def is_claimed(connection: sqlite3.Connection, name: str) -> bool:
+    """Whether a file is marked as Clarion's; False for an empty one. Raises ConfigError if it is another program's."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application == APPLICATION_ID:
-        return
+        return True
     if application or connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
         raise ConfigError(f"{name} is a database of another program (application id {application:#x})")
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    return False
 
 
 def _begin_with(engine: Engine, statement: str) -> None:

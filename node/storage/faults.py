@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any
 
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
@@ -30,6 +31,29 @@ def driver_errors() -> tuple[type[Exception], ...]:
     """Return every class of error that SQLAlchemy and the loaded drivers raise, for an `except`."""
     psycopg: Any = sys.modules.get("psycopg")
     return (SQLAlchemyError, sqlite3.Error, *([psycopg.Error] if psycopg is not None else []))
+
+
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+REPAIRS = {"chain.sqlite": "-reindex", "coins.sqlite": "-reindex-chainstate or -reindex"}
+"""The options that build a damaged file again."""
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether SQLite says that the file's contents are not what it wrote: not that they can't be reached."""
+    code = getattr(_cause(error), "sqlite_errorcode", 0)
+    # The lower byte is the kind, the rest its variety.
+    return (code & 0xFF) in _DAMAGE
+
+
+def repair_advice(name: str) -> str:
+    """Return a sentence, a blank in front, that says which option repairs a damaged file; empty if there is none."""
+    options = REPAIRS.get(PurePath(name).name)
+    return "" if options is None else f". Please restart with {options} to recover."
+
+
+def failure(name: str, error: BaseException) -> StorageError:
+    """Return the error that names the database, what its driver says, and what repairs it if it is damaged."""
+    return StorageError(f"{name}: {first_line(error)}{repair_advice(name) if is_damage(error) else ''}")
 
 
 def first_line(error: BaseException) -> str:
@@ -65,7 +89,7 @@ def storage_errors(what: str) -> Iterator[None]:
     try:
         yield
     except driver_errors() as error:
-        raise StorageError(f"{what}: {first_line(error)}") from error
+        raise failure(what, error) from error
 
 
 class Patience:
@@ -101,7 +125,7 @@ class Outage:
 
     def wait(self, error: Exception) -> None:
         """Sleep until the next attempt. Raises StorageError for a fault that does not pass, or has not in time."""
-        failed = StorageError(f"{self._name}: {first_line(error)}")
+        failed = failure(self._name, error)
         if not is_passing(error):
             raise failed from error
         if self._started is None:

@@ -5,7 +5,7 @@ Owns: versions, identity (program, network, pair of databases) and running Alemb
 
 import contextlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -51,19 +51,19 @@ COINS = Component("coins", "0001", "coins_meta", ("coins_meta", "coins", "coins_
 
 def prepare(
     connection: Connection, component: Component, location: Location, network: Network, store_id: bytes
-) -> None:
-    """Create or migrate the component's tables inside the caller's transaction.
+) -> bool:
+    """Create or migrate the component's tables inside the caller's transaction; whether they were created.
 
     A new database is marked with the program, the network and `store_id` (for the chain: a fresh random one, which also
     becomes the log's id). Raises ConfigError for a database of a newer Clarion, another program or another network, and
     for coins that belong to another chain database.
     """
     name = location.describe(component.name)
-    version = _version(connection, component, location)
+    version = version_of(connection, component, location)
     if version is None:
-        _refuse_foreign_tables(connection, component, location)
+        refuse_foreign_tables(connection, component, location)
     elif version > component.head:
-        raise _newer(name, version, component)
+        raise newer_version(name, version, component)
     if version != component.head:
         with _one_line(f"Cannot migrate the database {name}"):
             _run_alembic(connection, component)
@@ -71,6 +71,7 @@ def prepare(
         _mark(connection, component, location, network, store_id)
     # The id of a chain database that was there already is its own; only coins must match one.
     check(connection, component, location, network, None if component is CHAIN else store_id)
+    return version is None
 
 
 def check(
@@ -78,16 +79,23 @@ def check(
 ) -> None:
     """Raise ConfigError unless the database is ready for this program, of this network and (if given) this pair."""
     name = location.describe(component.name)
-    version = _version(connection, component, location)
+    version = version_of(connection, component, location)
     if version is None and location.backend is Backend.SQLITE_MEMORY:
         raise ConfigError(f"{name}: a database in memory can be read only by the process that keeps it")
     if version is None:
         raise ConfigError(f"{name} is not Clarion's: it has no table {component.version_table}")
     if version > component.head:
-        raise _newer(name, version, component)
+        raise newer_version(name, version, component)
     if version < component.head:
         raise ConfigError(f"{name} has schema version {version}, older than this program's: start the node once")
     meta = read_meta(connection, component)
+    check_identity(meta, name, network)
+    if store_id is not None and meta.get("store_id") != store_id:
+        raise ConfigError(f"{name} belongs to another chain database ({location.describe('chain')} is not its pair)")
+
+
+def check_identity(meta: Mapping[str, bytes], name: str, network: Network) -> None:
+    """Raise ConfigError if a database with these settings is another program's or another network's."""
     if meta.get("program") != PROGRAM:
         raise ConfigError(f"{name} is a database of another program ({_text(meta.get('program'))})")
     if meta.get("network") != network.name.encode():
@@ -97,8 +105,6 @@ def check(
             f"{name} is a database of another {network.name} (magic {meta.get('magic', b'').hex()}, "
             f"not {network.magic.hex()})"
         )
-    if store_id is not None and meta.get("store_id") != store_id:
-        raise ConfigError(f"{name} belongs to another chain database ({location.describe('chain')} is not its pair)")
 
 
 def read_meta(connection: Connection, component: Component) -> dict[str, bytes]:
@@ -112,7 +118,8 @@ def new_id() -> bytes:
     return secrets.token_hex(8).encode()
 
 
-def _newer(name: str, version: str, component: Component) -> ConfigError:
+def newer_version(name: str, version: str, component: Component) -> ConfigError:
+    """Return the error for a database of a version that this program does not know."""
     return ConfigError(
         f"{name} was written by a newer Clarion (schema version {version}, this program knows up to {component.head})"
     )
@@ -122,7 +129,8 @@ def _text(value: bytes | None) -> str:
     return "unnamed" if value is None else value.decode(errors="replace")
 
 
-def _table_names(connection: Connection, location: Location) -> set[str]:
+def table_names(connection: Connection, location: Location) -> set[str]:
+    """Return the names of the tables in the database, or in the first schema of the search path."""
     if location.is_sqlite:
         return {name for (name,) in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")}
     (schema,) = connection.exec_driver_sql("SELECT current_schema()").one()
@@ -132,16 +140,18 @@ def _table_names(connection: Connection, location: Location) -> set[str]:
     return {name for (name,) in rows}
 
 
-def _version(connection: Connection, component: Component, location: Location) -> str | None:
-    if component.version_table not in _table_names(connection, location):
+def version_of(connection: Connection, component: Component, location: Location) -> str | None:
+    """Return the version of a component's tables, None where none is stored."""
+    if component.version_table not in table_names(connection, location):
         return None
     row = connection.exec_driver_sql(f"SELECT version_num FROM {component.version_table}").first()
     return None if row is None else str(row[0])
 
 
-def _refuse_foreign_tables(connection: Connection, component: Component, location: Location) -> None:
+def refuse_foreign_tables(connection: Connection, component: Component, location: Location) -> None:
+    """Raise ConfigError if tables without a version bear the names of ours."""
     # On PostgreSQL other programs' tables may stand beside ours, unless they bear our names.
-    clash = sorted(_table_names(connection, location).intersection(component.tables))
+    clash = sorted(table_names(connection, location).intersection(component.tables))
     if clash:
         raise ConfigError(f"{location.describe(component.name)} holds tables of another program: {', '.join(clash)}")
 

@@ -11,9 +11,8 @@ from typing import Any, Protocol
 
 from sqlalchemy import Engine
 
-from clarion.node.errors import StorageError
 from clarion.node.storage.engine import BEGAN, driver_sql, snapshot
-from clarion.node.storage.faults import driver_errors, first_line
+from clarion.node.storage.faults import driver_errors, failure
 from clarion.node.storage.location import Location
 
 Row = tuple[Any, ...]
@@ -53,7 +52,7 @@ class _SqliteRows:
             self._pooled.info[BEGAN] = time.monotonic()
             self._raw.execute("BEGIN")
         except driver_errors() as error:
-            raise StorageError(f"{self._what}: {first_line(error)}") from error
+            raise failure(self._what, error) from error
         return self
 
     def __exit__(
@@ -62,7 +61,7 @@ class _SqliteRows:
         # The pool ends the transaction of a connection that comes back.
         self._pooled.close()
         if isinstance(error, driver_errors()):
-            raise StorageError(f"{self._what}: {first_line(error)}") from error
+            raise failure(self._what, error) from error
 
     def rows(self, statement: str, parameters: tuple[Any, ...] = ()) -> list[Row]:
         found: list[Row] = self._raw.execute(statement, parameters).fetchall()

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from clarion.node.errors import ConfigError, StorageError
 from clarion.node.storage.checkpointer import Checkpointer
 from clarion.node.storage.claim import WriterClaim
-from clarion.node.storage.faults import Outage, Patience, driver_errors, first_line, is_passing, storage_errors
+from clarion.node.storage.faults import Outage, Patience, driver_errors, failure, is_passing, storage_errors
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class Writer:
             self._connection = engine.connect()
         except driver_errors() as error:
             engine.dispose()
-            raise ConfigError(f"Cannot open the database {name}: {first_line(error)}") from error
+            raise ConfigError(f"Cannot open the database {failure(name, error)}") from error
 
     def claim(self) -> None:
         """Keep other nodes from writing. Raises ConfigError if one does already."""
