@@ -22,6 +22,7 @@ from clarion.node.progress import show_progress
 from clarion.node.storage.chain_reader import ChainReader
 from clarion.node.storage.dump import Dump
 from clarion.node.storage.dump_file import DumpReader
+from clarion.node.storage.location import locate
 from clarion.node.storage.restore import Restore
 
 MAX_LINES = 50
@@ -53,6 +54,7 @@ def run_db(config: Config, action: str, files: Sequence[Path]) -> int:
 
 
 def _check(config: Config, params: ChainParams, interrupted: Callable[[], bool]) -> int:
+    _require_chain(config, params)
     lock = lock_data_directory(config, writes=False)
     try:
         reader = ChainReader(config.database_url, config.chain_dir, params, blocks_dir=config.blocks_dir)
@@ -73,6 +75,17 @@ def _check(config: Config, params: ChainParams, interrupted: Callable[[], bool])
     return 1 if found else 0
 
 
+def _require_chain(config: Config, params: ChainParams) -> None:
+    """Raise ConfigError where there is no chain to read, before anything is made there."""
+    if not config.chain_dir.is_dir():
+        raise ConfigError(f"No chain here: the data directory {config.chain_dir} does not exist")
+    location = locate(config.database_url, config.chain_dir)
+    if not location.is_made():
+        raise ConfigError(f"No chain here: {location.describe('chain')} does not exist")
+    if not location.is_sqlite:
+        ChainReader(config.database_url, config.chain_dir, params, blocks_dir=config.blocks_dir).close()
+
+
 @contextmanager
 def _open(config: Config, params: ChainParams, *, restoring: bool) -> Iterator[OpenStorage]:
     if config.reindex or config.reindex_chainstate:
@@ -83,6 +96,7 @@ def _open(config: Config, params: ChainParams, *, restoring: bool) -> Iterator[O
 
 
 def _dump(config: Config, params: ChainParams, path: Path, interrupted: Callable[[], bool]) -> int:
+    _require_chain(config, params)
     with _open(config, params, restoring=False) as storage:
         stores = storage.stores
         dump = Dump(storage.database, stores.block_files, stores.undo_files, params, interrupted)

@@ -70,7 +70,7 @@ def open_storage(config: Config, params: ChainParams, lock: DirectoryLock, *, re
         undo_files = UndoFiles(config.blocks_dir, params.magic)
         stack.callback(undo_files.close)
         if is_restoring(database) and not restoring:
-            raise ConfigError("This data directory is being restored: finish that with clarion db restore")
+            raise ConfigError(f"The database {database.name} is being restored: finish that with clarion db restore")
         if config.reindex or config.reindex_chainstate:
             _check_blocks_to_read(database, block_files, config)
             database.begin_rebuild(keep_blocks=not config.reindex)

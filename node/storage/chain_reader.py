@@ -21,7 +21,7 @@ from clarion.node.storage.coin_store import CoinReader, CoinSnapshot
 from clarion.node.storage.engine import reader_engine
 from clarion.node.storage.event_log import EventLog
 from clarion.node.storage.faults import failure
-from clarion.node.storage.location import locate
+from clarion.node.storage.location import Backend, locate
 from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, check, read_meta
 from clarion.node.storage.row_snapshot import Row, RowSnapshot, row_snapshot
 from clarion.node.storage.rows import BlockPosition, BlockRow
@@ -212,6 +212,8 @@ class ChainReader:
         """
         self._location = locate(url, chain_dir)
         self._name = self._location.describe(CHAIN.name)
+        if self._location.backend is Backend.SQLITE_FILE and not self._location.is_made():
+            raise ConfigError(f"No chain here: {self._name} does not exist")
         folder = blocks_dir or chain_dir / "blocks"
         self.block_files = BlockFiles(folder, network.magic)
         self.undo_files = UndoFiles(folder, network.magic)

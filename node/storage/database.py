@@ -61,6 +61,11 @@ class Database:
         self.events = EventLog(chain_readers, location, self.log_id)
         self.retention = Retention(chain, location)
 
+    @property
+    def name(self) -> str:
+        """How messages name the chain's database; without a password."""
+        return self._location.describe(CHAIN.name)
+
     def begin_rebuild(self, *, keep_blocks: bool) -> None:
         """Forget the active chain, the event log (a new one begins, with a new id) and, unless kept, the block index.
 

@@ -29,6 +29,8 @@ _PREFIX = MAGIC + FORMAT.to_bytes(2, "little")
 _FRAME = struct.Struct("<BI")
 _DIGEST_SIZE = 32
 _MAX_CHUNK = 256 << 20
+_CHAIN = ("network", "magic", "log_id")
+"""What in a head stays the same as long as it is the same chain's."""
 
 
 class Kind(IntEnum):
@@ -58,9 +60,14 @@ class DumpWriter:
     """Writes `<path>.part`, which becomes `path` when it is finished."""
 
     def __init__(self, path: Path, head: Mapping[str, Any]) -> None:
-        """Go on with a part of the same `head`, or begin anew. Raises ConfigError if the file can't be written."""
+        """Go on with a part of the same `head`, or begin anew where the chain has moved on since.
+
+        Raises ConfigError if the file can't be written, or would take the place of something else.
+        """
         self._path = path
         self._part = path.with_name(path.name + ".part")
+        if path.exists():
+            raise ConfigError(f"{path} exists already: name another file, or remove it first")
         self.last: Chunk | None = None
         """The last whole chunk of an earlier run behind HEAD."""
         try:
@@ -68,7 +75,12 @@ class DumpWriter:
         except OSError as error:
             raise ConfigError(f"{self._part}: {error.strerror}") from None
         self._before = hashlib.sha256(_PREFIX).digest()
-        if not self._resume(head):
+        try:
+            resumed = self._resume(head)
+        except ConfigError:
+            self._file.close()
+            raise
+        if not resumed:
             self._file.seek(0)
             self._file.truncate()
             self._before = hashlib.sha256(_PREFIX).digest()
@@ -76,11 +88,16 @@ class DumpWriter:
             self.append(Kind.HEAD, dict(head))
 
     def _resume(self, head: Mapping[str, Any]) -> bool:
-        if self._file.read(len(_PREFIX)) != _PREFIX:
+        prefix = self._file.read(len(_PREFIX))
+        if not _PREFIX.startswith(prefix):
+            raise self._foreign()
+        if prefix != _PREFIX:
             return False
         first = True
         end = self._file.tell()
         while (chunk := self._read_whole()) is not None:
+            if first and any(chunk.content.get(key) != head.get(key) for key in _CHAIN):
+                raise self._foreign()
             if first and chunk.content != dict(head):
                 return False
             if not first:
@@ -90,6 +107,11 @@ class DumpWriter:
         self._file.seek(end)
         self._file.truncate()
         return not first
+
+    def _foreign(self) -> ConfigError:
+        return ConfigError(
+            f"{self._part} is not an unfinished dump of this chain: name another file, or remove it first"
+        )
 
     def _read_whole(self) -> Chunk | None:
         frame = self._file.read(_FRAME.size)

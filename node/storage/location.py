@@ -41,6 +41,12 @@ class Location:
         """Whether SQLite's dialect is spoken."""
         return self.backend is not Backend.POSTGRESQL
 
+    def is_made(self) -> bool:
+        """Whether SQLite's files are there; of a server only a connection can tell."""
+        if self.backend is Backend.SQLITE_FILE:
+            return (self.folder / "chain.sqlite").exists()
+        return self.backend is Backend.POSTGRESQL
+
     def describe(self, component: str) -> str:
         """Return how messages name one database (`chain`, `coins`); without a password."""
         if self.backend is Backend.SQLITE_FILE:
@@ -69,7 +75,11 @@ def locate(url: str | None, chain_dir: Path) -> Location:
         if parsed.database in (None, "", ":memory:"):
             name = hashlib.sha256(os.fsencode(os.path.abspath(chain_dir))).hexdigest()[:16]
             return Location(Backend.SQLITE_MEMORY, chain_dir, name, None)
-        return _sqlite_folder(Path(str(parsed.database)))
+        folder = Path(str(parsed.database))
+        # As with -datadir: of a mistyped path no folders are made.
+        if not folder.absolute().parent.is_dir():
+            raise ConfigError(f"-database: the folder {folder.parent} does not exist, in which {folder.name} would be")
+        return _sqlite_folder(folder)
     if dialect in ("postgresql", "postgres"):
         return _postgresql(parsed, driver, chain_dir)
     raise ConfigError(f"-database: unknown dialect {dialect!r}; use sqlite:///FOLDER or postgresql+psycopg://…")

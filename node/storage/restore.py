@@ -57,9 +57,12 @@ class Restore:
                 raise ConfigError(f"Another dump than {self._dump.path} is being restored here")
             return int.from_bytes(state[32:], "big")
         if next(chain.load_blocks(), None) is not None:
-            raise ConfigError("There is a chain in this data directory already: restore into an empty one")
-        if self._block_files.numbers():
-            raise ConfigError("There are block files in this data directory already: restore into an empty one")
+            raise ConfigError(
+                f"There is a chain in the database {self._database.name} already: restore into an empty one"
+            )
+        if numbers := self._block_files.numbers():
+            folder = self._block_files.path(numbers[0]).parent
+            raise ConfigError(f"There are block files in {folder} already: restore into an empty folder")
         chain.commit(ChainCommit(meta=self._mark(self._dump.start)))
         return self._dump.start
 

@@ -160,7 +160,10 @@ def test_it_goes_on_without_the_node_and_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("option", "message"),
-    [("-database=sqlite:////nowhere", "Cannot open the database"), ("-txindex=1", "has no txindex")],
+    [
+        ("-database=sqlite:////nowhere", "No chain here: /nowhere/chain.sqlite does not exist"),
+        ("-txindex=1", "has no txindex"),
+    ],
 )
 def test_a_database_that_is_not_there_is_an_error(tmp_path: Path, option: str, message: str) -> None:
     with Node(tmp_path, "-par=1", "-apiworkers=0", "-eventsprocess=0"):

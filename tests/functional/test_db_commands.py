@@ -270,7 +270,44 @@ def test_other_network_and_full_directory_are_refused(loaded: Path, dump: Path, 
     done = run_program("db", f"-datadir={tmp_path}", "-testnet4", "restore", str(dump))
     assert "holds the network regtest, not testnet4" in done.stderr
     done = db(loaded, "restore", str(dump))
-    assert "There is a chain in this data directory already" in done.stderr
+    expected = "postgresql" if on_server() else str(loaded / "regtest" / "chainstate" / "chain.sqlite")
+    assert f"There is a chain in the database {expected}" in done.stderr
+
+
+@pytest.mark.slow
+def test_dump_writes_over_nothing(loaded: Path, dump: Path, tmp_path: Path) -> None:
+    before = dump.read_bytes()
+    done = db(loaded, "dump", str(dump))
+    assert done.returncode == 1
+    assert f"{dump} exists already" in done.stderr
+    assert dump.read_bytes() == before
+    (tmp_path / "thesis.part").write_text("chapter one")
+    done = db(loaded, "dump", str(tmp_path / "thesis"))
+    assert "thesis.part is not an unfinished dump of this chain" in done.stderr
+    assert (tmp_path / "thesis.part").read_text() == "chapter one"
+
+
+@pytest.mark.slow
+def test_dump_begins_anew_where_the_chain_moved_on(loaded: Path, tmp_path: Path) -> None:
+    """What is there of an earlier tip can't be finished any more."""
+    dump = tmp_path / "first.dump"
+    assert db(loaded, "dump", str(dump)).returncode == 0
+    with DumpReader(dump, regtest_params()) as reader:
+        DumpWriter(tmp_path / "new.dump", {**reader.head, "tip": bytes(32)}).close()
+    assert db(loaded, "dump", str(tmp_path / "new.dump")).returncode == 0
+    assert (tmp_path / "new.dump").read_bytes() == dump.read_bytes()
+
+
+@pytest.mark.parametrize("words", [["check"], ["dump", "x.dump"]], ids=" ".join)
+def test_no_chain_is_told_and_nothing_made(tmp_path: Path, words: list[str]) -> None:
+    done = db(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"Error: No chain here: the data directory {tmp_path / 'regtest'} does not exist\n"
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "regtest").mkdir()
+    done = db(tmp_path, *words, f"-database=sqlite:///{tmp_path}/other")
+    assert done.stderr == f"Error: No chain here: {tmp_path}/other/chain.sqlite does not exist\n"
+    assert list((tmp_path / "regtest").iterdir()) == []
 
 
 @pytest.mark.parametrize("words", [(), ("dump",), ("check", "x"), ("drop", "x"), ("restore", "a", "b")])

@@ -21,6 +21,12 @@ def test_sqlite_url_names_a_folder(tmp_path: Path) -> None:
     assert locate(f"sqlite:///{tmp_path}/other", tmp_path).folder == tmp_path / "other"
 
 
+def test_folder_in_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"-database: the folder {tmp_path}/typo does not exist, in which x would be"):
+        open_database(f"sqlite:///{tmp_path}/typo/x", tmp_path / "data", FakeNetwork())
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
 def test_memory_is_shared_by_data_directory(tmp_path: Path, url: str) -> None:
     location = locate(url, tmp_path)
