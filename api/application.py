@@ -3,6 +3,7 @@
 Owns: which path leads where, and what is refused before any path is looked at. Never: the answers.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -26,6 +27,7 @@ from clarion.api.settings import ApiSettings
 from clarion.api.streams.endpoint import EVENTS_PATH, EventsEndpoint
 from clarion.api.streams.hub import StreamHub
 from clarion.api.streams.web_socket import EventsSocket
+from clarion.node.errors import StorageError, text_for_clients
 from clarion.plugins.http import Route
 
 _log = logging.getLogger("clarion.http")
@@ -144,10 +146,16 @@ class Gate:
             self._open += 1
             try:
                 await self._app(scope, receive, send)
+            except asyncio.CancelledError:
+                # The process ends and has waited for this request long enough; it is the last thing that the task does.
+                await send_answer(send, 503, b"The node is stopping")
+            except StorageError as error:
+                _log.error("Request for '%s' failed: %s", scope["path"], error)
+                await send_answer(send, 500, text_for_clients(error).encode("utf-8", "replace"))
             except Exception as error:
                 # Nothing has been sent yet where our own code fails: answers go out whole.
                 _log.exception("Unexpected error while processing request for '%s'", scope["path"])
-                await send_answer(send, 500, f"{type(error).__name__}: {error}".encode("utf-8", "replace"))
+                await send_answer(send, 500, text_for_clients(error).encode("utf-8", "replace"))
             finally:
                 self._open -= 1
 

@@ -19,7 +19,7 @@ from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType, json_type
 from clarion.api.streams.access import AccessCheck
 from clarion.node.config import Config
-from clarion.node.errors import PluginError, RpcError
+from clarion.node.errors import PluginError, RpcError, text_for_clients
 from clarion.plugins.http import Answer, HttpError, Request, Route
 from clarion.plugins.manager import load_plugins
 from clarion.plugins.rpc import ArgKind, RpcMethod
@@ -180,7 +180,7 @@ class PluginRoute:
             await _refuse(send, 404 if error.code == RpcCode.INVALID_ADDRESS_OR_KEY else 400, error.message)
         except Exception as error:
             _log.exception("the handler of %s failed", self._route.path)
-            await _refuse(send, 500, f"{type(error).__name__}: {error}")
+            await _refuse(send, 500, text_for_clients(error))
         else:
             await send_answer(send, answer.status, answer.body, answer.content_type.encode())
 

@@ -156,3 +156,15 @@ class RpcError(ClarionError):
 
     def __str__(self) -> str:
         return self.message
+
+
+def text_for_clients(error: Exception) -> str:
+    """Return what a client is told of a fault that is not its own.
+
+    A failing database is told without a word of its driver: its URL, with the user's name in it, is for the log alone.
+    """
+    if isinstance(error, RpcError):
+        return error.message
+    if isinstance(error, StorageError) and not isinstance(error, BlockFileError):
+        return "The node's database does not answer, see debug.log"
+    return f"{type(error).__name__}: {error}"

@@ -16,7 +16,7 @@ import orjson
 from clarion.api.rpc import registry
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.waiting import Waiting
-from clarion.node.errors import RpcError
+from clarion.node.errors import RpcError, StorageError, text_for_clients
 
 if TYPE_CHECKING:
     from clarion.api.rpc.context import NodeContext
@@ -149,5 +149,9 @@ def as_rpc_error(error: Exception, method: str) -> RpcError:
     """Return what a client is told about `error`: an RpcError as it is, anything else as code -1, logged."""
     if isinstance(error, RpcError):
         return error
-    _log.exception("RPC method %s failed", method, exc_info=error)
-    return RpcError(RpcCode.MISC_ERROR, f"{type(error).__name__}: {error}")
+    if isinstance(error, StorageError):
+        # The message says it all; where a database is away, it would come with every call.
+        _log.error("RPC method %s failed: %s", method, error)
+    else:
+        _log.exception("RPC method %s failed", method, exc_info=error)
+    return RpcError(RpcCode.MISC_ERROR, text_for_clients(error))

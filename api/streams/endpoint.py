@@ -15,7 +15,7 @@ from clarion.api.settings import ApiSettings
 from clarion.api.streams.access import AccessCheck
 from clarion.api.streams.hub import StreamHub
 from clarion.api.streams.subscription import Message, Subscription
-from clarion.node.errors import RpcError, StorageError, StreamError
+from clarion.node.errors import RpcError, StorageError, StreamError, text_for_clients
 from clarion.notifiers.stream.messages import error_message
 from clarion.notifiers.stream.request import parse_request
 
@@ -70,7 +70,7 @@ class EventsEndpoint:
             await send_answer(send, _STATUS.get(error.code, 503), error_message(error), _JSON)
             return
         except (RpcError, StorageError) as error:
-            await send_answer(send, 503, error_message(StreamError("unavailable", str(error))), _JSON)
+            await send_answer(send, 503, error_message(StreamError("unavailable", text_for_clients(error))), _JSON)
             return
         try:
             if wait_s is None:

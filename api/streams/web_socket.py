@@ -16,7 +16,7 @@ from clarion.api.settings import ApiSettings
 from clarion.api.streams.access import Access, AccessCheck
 from clarion.api.streams.hub import StreamHub
 from clarion.api.streams.subscription import Subscription
-from clarion.node.errors import RpcError, StorageError, StreamError
+from clarion.node.errors import RpcError, StorageError, StreamError, text_for_clients
 from clarion.notifiers.stream.messages import error_message, notice
 from clarion.notifiers.stream.request import parse_request
 
@@ -85,7 +85,7 @@ class _Connection:
         except StreamError as error:
             await self._tell(name, error_message(error))
         except (RpcError, StorageError) as error:
-            await self._tell(name, error_message(StreamError("unavailable", str(error))))
+            await self._tell(name, error_message(StreamError("unavailable", text_for_clients(error))))
 
     async def _subscribe(self, name: str, fields: dict[str, Any]) -> None:
         if name in self._tasks:

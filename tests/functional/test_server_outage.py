@@ -9,7 +9,7 @@ import pytest
 from clarion.node.events.row import EventKind
 from clarion.node.params.chain_params import select_params
 from clarion.node.storage.chain_reader import ChainReader
-from helpers.node import Node
+from helpers.node import Node, RpcFailure
 from helpers.own_postgres import OwnPostgres, own_postgres
 
 ANYONE = "raw(51)#8lvh9jxk"
@@ -46,6 +46,22 @@ def test_blocks_are_mined_through_an_outage(server: OwnPostgres, tmp_path: Path,
         assert node.rpc("getbestblockhash") == hashes[-1]
         assert "works again after" in node.debug_log()
         assert connected_heights(node, server.url) == list(range(16))
+
+
+def test_clients_are_not_told_where_the_database_is(server: OwnPostgres, tmp_path: Path) -> None:
+    with Node(tmp_path, "-par=1", f"-database={server.url}") as node:
+        node.rpc("generatetodescriptor", 1, ANYONE)
+        server.stop("immediate")
+        with pytest.raises(RpcFailure, match="The node's database does not answer") as caught:
+            node.rpc("getblockhash", 1)
+        assert "postgres" not in str(caught.value)
+        status, body = node.rest("blockhashbyheight/1.json")
+        assert status == 500
+        assert b"postgres" not in body
+        assert node.terminate() in (0, 1)
+        log = node.debug_log()
+    assert "RPC method getblockhash failed: postgresql" in log
+    assert "Traceback" not in log
 
 
 def test_node_stops_while_the_server_is_away(server: OwnPostgres, tmp_path: Path) -> None:
