@@ -96,7 +96,16 @@ class Database:
 
         Keys that begin with `kept` outlive a reindex.
         """
-        return open_index_store(self._location, self._chain_dir, name, network, self._store_id, self._patience, kept)
+        return open_index_store(
+            self._location,
+            self._chain_dir,
+            name,
+            network,
+            self._store_id,
+            self._patience,
+            kept,
+            rebuild=self.rebuild_step() is not Rebuild.NONE,
+        )
 
     def index_reader(self, name: str) -> IndexReader:
         """Return a reader of an index that is open; it is closed with the database."""

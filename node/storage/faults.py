@@ -34,8 +34,16 @@ def driver_errors() -> tuple[type[Exception], ...]:
 
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-REPAIRS = {"chain.sqlite": "-reindex", "coins.sqlite": "-reindex-chainstate or -reindex"}
-"""The options that build a damaged file again."""
+_DELETE = "delete it, with its -wal and -shm"
+_REPAIRS = {
+    "chain.sqlite": "Please restart with -reindex to recover.",
+    "coins.sqlite": "Please restart with -reindex-chainstate or -reindex to recover.",
+    "lanes.sqlite": f"Bring it back from a backup, or {_DELETE}: the lanes start anew then, without their dead letters.",
+    "watches.sqlite": f"Bring it back from a backup, or {_DELETE}: the watches must be defined again then.",
+}
+_REPAIR_OF_INDEX = f"To have it built again, {_DELETE}."
+INDEX_FOLDER = "indexes"
+"""Where the files of indexes lie, in the chain's directory."""
 
 
 def is_damage(error: BaseException) -> bool:
@@ -46,9 +54,10 @@ def is_damage(error: BaseException) -> bool:
 
 
 def repair_advice(name: str) -> str:
-    """Return a sentence, a blank in front, that says which option repairs a damaged file; empty if there is none."""
-    options = REPAIRS.get(PurePath(name).name)
-    return "" if options is None else f". Please restart with {options} to recover."
+    """Return what ends a message about a damaged file: a full stop and how to repair it; empty for an unknown one."""
+    path = PurePath(name)
+    advice = _REPAIRS.get(path.name, _REPAIR_OF_INDEX if path.parent.name == INDEX_FOLDER else "")
+    return advice and f". {advice}"
 
 
 def failure(name: str, error: BaseException) -> StorageError:

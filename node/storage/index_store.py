@@ -17,8 +17,9 @@ from clarion.node.primitives.ids import BlockHash
 from clarion.node.storage.checkpointer import Checkpointer
 from clarion.node.storage.claim import WriterClaim
 from clarion.node.storage.engine import READER_PATIENCE, driver_sql, reader_engine, snapshot, writer_engine
-from clarion.node.storage.faults import Patience
+from clarion.node.storage.faults import INDEX_FOLDER, Patience
 from clarion.node.storage.location import Backend, Location
+from clarion.node.storage.mending import mend_index
 from clarion.node.storage.migrate import Network
 from clarion.node.storage.writer import Writer
 
@@ -38,7 +39,7 @@ class IndexTables:
 
     def __init__(self, location: Location, chain_dir: Path, name: str) -> None:
         """`location` is the chain's; SQLite files go to `<chain_dir>/indexes`."""
-        folder = chain_dir / "indexes"
+        folder = chain_dir / INDEX_FOLDER
         self.location = Location(location.backend, folder, location.memory_name, location.url)
         self.component = name if location.backend is Backend.SQLITE_FILE else f"index-{name}"
         self.entries = f"index_{name}"
@@ -191,11 +192,14 @@ def open_index_store(
     store_id: bytes,
     patience: Patience,
     kept: bytes = b"",
+    *,
+    rebuild: bool = False,
 ) -> IndexStore:
     """Open (or make) an index of the chain database `store_id`. The database's own lock must be held.
 
     An index of another chain, or of another version of its tables, is emptied; keys that begin with `kept` stay if
-    only the chain's database is another (after a reindex). Raises ConfigError.
+    only the chain's database is another (after a reindex). With `rebuild` a damaged file goes, unless it may hold such keys.
+    Raises ConfigError.
     """
     tables = IndexTables(location, chain_dir, name)
     if location.backend is Backend.SQLITE_FILE:
@@ -203,6 +207,8 @@ def open_index_store(
             tables.location.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"Cannot create the directory {tables.location.folder}: {error.strerror}") from None
+        if rebuild and not kept:
+            mend_index(tables.location, tables.component)
     claim = None if location.is_sqlite else WriterClaim(tables.name, tables.component, tables.meta)
     writer = Writer(writer_engine(tables.location, tables.component), tables.name, patience, claim)
     try:

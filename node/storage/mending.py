@@ -88,6 +88,31 @@ def mend_files(location: Location, network: Network, rebuild: Rebuild, blocks_di
         _throw_away(found)
 
 
+def mend_index(location: Location, component: str) -> None:
+    """Throw the file of an index away if it can't be opened for damage: for a rebuild, and an index that holds nothing else.
+
+    Only its head is looked at; indexes are large. Raises ConfigError for what is no damage.
+    """
+    name = location.describe(component)
+    path = Path(name)
+    if not path.exists():
+        return
+    engine = reader_engine(location, component)
+    try:
+        with engine.connect() as connection, connection.begin():
+            table_names(connection, location)
+        return
+    except driver_errors() as error:
+        if not is_damage(error):
+            raise ConfigError(f"Cannot open the database {failure(name, error)}") from error
+        fault = first_line(error)
+    finally:
+        engine.dispose()
+    _refuse_used(path)
+    logger.warning("%s: %s. It is thrown away and built again", path, fault)
+    _remove(path)
+
+
 def _look(location: Location, component: Component, network: Network, thorough: bool) -> _Found:
     name = location.describe(component.name)
     found = _Found(component, Path(name))
@@ -199,9 +224,13 @@ def _throw_away(found: _Found) -> None:
     else:
         text = "%s: %s. It is thrown away and made anew from the block files. %s"
         logger.warning(text, found.path, found.reason, _LOST[found.component.name])
+    _remove(found.path)
+
+
+def _remove(database: Path) -> None:
     # The log goes before its database: SQLite would write an old log into a new file.
     for suffix in ("-wal", "-shm", ""):
-        path = Path(f"{found.path}{suffix}")
+        path = Path(f"{database}{suffix}")
         try:
             path.unlink(missing_ok=True)
         except OSError as error:

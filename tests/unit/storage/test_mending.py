@@ -99,4 +99,40 @@ def test_advice_is_for_damage(code: int, advised: bool) -> None:
     found = failure("/data/coins.sqlite", error)
     assert isinstance(found, StorageError)
     assert str(found).endswith("Please restart with -reindex-chainstate or -reindex to recover.") is advised
-    assert str(failure("/data/txindex.sqlite", error)) == "/data/txindex.sqlite: it failed (SQLITE_NAME)"
+    assert str(failure("/data/other.sqlite", error)) == "/data/other.sqlite: it failed (SQLITE_NAME)"
+
+
+def damaged_index(folder: Path) -> Path:
+    made(folder)
+    (folder / "indexes").mkdir()
+    path = folder / "indexes" / "things.sqlite"
+    path.write_bytes(b"rubbish" * 1000)
+    return path
+
+
+def test_damaged_index_is_refused(tmp_path: Path) -> None:
+    path = damaged_index(tmp_path)
+    with (
+        open_database(None, tmp_path, FakeNetwork()) as database,
+        pytest.raises(ConfigError, match=r"NOTADB.\. To have it built again, delete it, with its -wal and -shm\."),
+    ):
+        database.open_index("things", FakeNetwork())
+    assert path.read_bytes() == b"rubbish" * 1000
+
+
+def test_rebuild_replaces_a_damaged_index(tmp_path: Path) -> None:
+    damaged_index(tmp_path)
+    with open_database(None, tmp_path, FakeNetwork()) as database:
+        database.begin_rebuild(keep_blocks=False)
+        index = database.open_index("things", FakeNetwork())
+        assert index.tip() is None
+        index.close()
+
+
+def test_rebuild_keeps_a_damaged_index_with_what_no_chain_gives_back(tmp_path: Path) -> None:
+    path = damaged_index(tmp_path)
+    with open_database(None, tmp_path, FakeNetwork()) as database:
+        database.begin_rebuild(keep_blocks=False)
+        with pytest.raises(ConfigError, match="NOTADB"):
+            database.open_index("things", FakeNetwork(), b"W")
+    assert path.read_bytes() == b"rubbish" * 1000
