@@ -40,7 +40,8 @@ def test_second_writer_is_refused(tmp_path: Path, shared: Path, running: Node, c
     shutil.copy(shared / "regtest" / "blocks" / "blk00000.dat", copy)
     words = [{"BLK": str(copy), "OUT": str(tmp_path / "dump")}.get(word, word) for word in command]
     options = ["-regtest", f"-datadir={tmp_path / 'second'}", f"-blocksdir={shared}"]
-    (tmp_path / "second").mkdir()
+    # `clarion db` wants a chain.
+    shutil.copytree(running.chain_dir / "chainstate", tmp_path / "second" / "regtest" / "chainstate")
     done = run_program(*words, *options)
     blocks = shared / "regtest" / "blocks"
     assert done.returncode == 1
