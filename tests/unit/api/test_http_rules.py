@@ -1,12 +1,16 @@
 """HTTP's side of the API: statuses, headers and paths as clients of the reference expect them."""
 
+import asyncio
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
+from clarion.api.application import Gate
 from clarion.api.auth import Whitelist, parse_allowed
 from helpers.api_stack import USER, ApiStack
 
@@ -113,3 +117,28 @@ def test_full_queue_is_unavailable(tmp_path: Path) -> None:
     answer = stack.post(CALL)
     assert (answer.status_code, answer.content) == (503, b"Work queue depth exceeded")
     stack.close()
+
+
+def test_request_that_outlasts_the_process_is_answered(stack: ApiStack) -> None:
+    """The server cancels it: the client hears why, and the log has no traceback of it."""
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def run() -> None:
+        task = asyncio.create_task(Gate(never, stack.settings)(scope, receive, send))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    async def never(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.Event().wait()
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.disconnect"}
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [], "client": ("127.0.0.1", 1)}
+    asyncio.run(run())
+    assert [message.get("status") for message in sent] == [503, None]
+    assert sent[1]["body"] == b"The node is stopping"
