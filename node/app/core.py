@@ -142,8 +142,7 @@ class NodeCore:
         self.fee_estimator = make_fee_estimator(config, self.mempool.pool, self._cleanup)
         self.chain.start()
         self._cleanup.callback(self.chain.stop)
-        # Comes first: a node that is asked to stop does not wait for a server that is away.
-        self._cleanup.callback(self.storage.database.shorten_patience, STOP_PATIENCE_S)
+        self._cleanup.callback(self.hurry)
         say("Loading block index…")
         self._check_pruning()
         self.chain.submit(self.manager.load).result()
@@ -214,6 +213,10 @@ class NodeCore:
         )
         if reason is not None:
             raise RebuildNeeded(f"{reason}.\n{REBUILD_ADVICE}")
+
+    def hurry(self) -> None:
+        """The node is about to stop: no longer wait long for a server that is away. Those who ask would wait for it too."""
+        self.storage.database.shorten_patience(STOP_PATIENCE_S)
 
     def stop(self) -> None:
         """Finish the work at hand, commit, tell what is durable, close everything."""

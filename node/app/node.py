@@ -99,6 +99,7 @@ class Node:
             stack.callback(core.manager.tip_watch.stop)
             stack.callback(core.manager.journal.log_watch.stop)
             stack.callback(core.interrupt_indexes)
+            stack.callback(core.hurry)
             self._stop.wait()
             run_commands(self._config.shutdown_notify)
             logger.info("Shutdown: In progress...")

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from clarion.node.events.row import EventKind
 from clarion.node.params.chain_params import select_params
 from clarion.node.storage.chain_reader import ChainReader
+from helpers.event_source import wait_until
 from helpers.node import Node, RpcFailure
 from helpers.own_postgres import OwnPostgres, own_postgres
 
@@ -62,6 +64,23 @@ def test_clients_are_not_told_where_the_database_is(server: OwnPostgres, tmp_pat
         log = node.debug_log()
     assert "RPC method getblockhash failed: postgresql" in log
     assert "Traceback" not in log
+
+
+def test_node_stops_while_calls_wait_for_the_server(server: OwnPostgres, tmp_path: Path) -> None:
+    node = Node(tmp_path, "-par=1", f"-database={server.url}")
+    node.start()
+    node.rpc("generatetodescriptor", 5, ANYONE)
+    server.stop("immediate")
+    with ThreadPoolExecutor() as callers:
+        mining = callers.submit(node.rpc, "generatetodescriptor", 1, ANYONE)
+        callers.submit(node.rpc, "gettxoutsetinfo")
+        wait_until(lambda: "; trying again" in node.debug_log(), timeout_s=30)
+        assert node.terminate() in (0, 1)
+        # Nothing is told that was not committed: an error, or that nothing was mined any more.
+        assert mining.exception() is not None or mining.result() == []
+    server.start()
+    with node:
+        assert node.rpc("getblockcount") in (5, 6)
 
 
 def test_node_stops_while_the_server_is_away(server: OwnPostgres, tmp_path: Path) -> None:
