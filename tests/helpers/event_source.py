@@ -1,6 +1,5 @@
 """An event log in memory, with blocks, for tests of delivery."""
 
-import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,6 +13,7 @@ from clarion.node.primitives.ids import BlockHash, Txid, make_outpoint
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from clarion.node.storage.rows import BlockPosition
 from clarion.notifiers.notifier import LoggedEvent
+from helpers.node import free_port
 
 _SUBSCRIPTION_S = 0.1
 
@@ -162,9 +162,7 @@ def wait_until(condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
 
 def free_tcp_address() -> str:
     """Return a loopback address that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+    return f"tcp://127.0.0.1:{free_port()}"
 
 
 class Subscriber:

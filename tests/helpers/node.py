@@ -37,11 +37,18 @@ class RpcFailure(Exception):
         self.status = status
 
 
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    """Return a TCP port that is free on the loopback interface at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a TCP port that is free on the loopback interface at this moment, each only once."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 def program() -> list[str]:
