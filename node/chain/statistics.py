@@ -30,8 +30,8 @@ REST_S = 0.25
 DOWNLOAD_REST_S = 3.0
 """The same in initial download, in which the tip moves every two seconds at least."""
 
-PAUSE_S = 0.02
-"""Between two blocks others get the interpreter."""
+PAUSE_S = 0.5
+"""Between two blocks: a full one takes a tenth of a second of the interpreter, which the next block of the chain may need."""
 
 _WANTED = block_status.HAVE_DATA | block_status.HAVE_UNDO
 

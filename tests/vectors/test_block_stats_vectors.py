@@ -43,6 +43,7 @@ def stack(
 def store_all(node: ChainNode, patch: pytest.MonkeyPatch) -> None:
     """Have the statistics of the whole chain stored."""
     patch.setattr("clarion.node.chain.statistics.REST_S", 0.01)
+    patch.setattr("clarion.node.chain.statistics.PAUSE_S", 0.01)
     keeper = StatisticsKeeper(node.database.open_index(STORE_NAME, node.params))
     keeper.start(node.manager, node.stores, RecentDeltas())
     count = node.manager.tip.height + 1

@@ -24,6 +24,7 @@ BRANCH = make_chain(CHAIN[3], 6, extra_nonce=7)
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ChainNode]:
     monkeypatch.setattr(statistics, "REST_S", 0.01)
+    monkeypatch.setattr(statistics, "PAUSE_S", 0.01)
     monkeypatch.setattr(statistics, "DOWNLOAD_REST_S", 0.02)
     node = ChainNode(tmp_path)
     yield node
