@@ -1,10 +1,10 @@
 """The `clarion-cli` command: one RPC call from the command line, as Bitcoin Core's bitcoin-cli makes it.
 
-Owns: its options, the conversion of arguments, the call, what is printed and the exit status. Never: the methods.
+Owns: its options, the call, what is printed and the exit status. Never: the methods, nor an import of what knows them:
+a script calls it hundreds of times, and each call pays for every import.
 """
 
 import base64
-import http.client
 import json
 import os
 import sys
@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-from clarion import __version__
 from clarion.node.errors import ClarionError, ConfigError
 from clarion.node.options.chain_choice import CHAINS
 from clarion.node.options.load import Loaded, load_settings
 from clarion.node.options.option import Category, Kind, Option
 from clarion.node.options.reader import OptionReader
 from clarion.node.options.values import check_port, split_host_port
+from clarion.node.rpc_connection import post
+from clarion.node.rpc_conversion import UnreadableArgument, convert_named, convert_positional
 
 DEFAULT_TIMEOUT_S = 900
 RPC_IN_WARMUP = -28
@@ -63,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("Error: too few parameters", file=sys.stderr)
         return 1
     if "-version" in arguments[:1] or "--version" in arguments[:1]:
-        print(f"Clarion RPC client version {__version__}")
+        print(f"Clarion RPC client version {_version()}")
         return 0
     try:
         loaded = load_settings(arguments, {}, _EXTRA)
@@ -78,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output went away (`clarion-cli help | head`); nothing may be flushed to it at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (CliError, ConnectionFailed, ClarionError) as error:
+    except (CliError, ConnectionFailed, UnreadableArgument, ClarionError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
@@ -88,9 +89,16 @@ def script() -> NoReturn:
     sys.exit(main())
 
 
+def _version() -> str:
+    # Reading the installed package's metadata takes longer than a call.
+    from clarion import __version__
+
+    return __version__
+
+
 def _help() -> str:
     lines = [
-        f"Clarion RPC client version {__version__}",
+        f"Clarion RPC client version {_version()}",
         "",
         "Usage:  clarion-cli [options] <command> [params]",
         "or:     clarion-cli [options] -named <command> [name=value]...",
@@ -220,22 +228,17 @@ class _Caller:
 
     def _post(self, credentials: str, body: bytes) -> tuple[int, bytes]:
         limit = self._read.number("rpcclienttimeout", DEFAULT_TIMEOUT_S)
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=limit if limit > 0 else None)
         headers = {
             "Content-Type": "application/json",
             "Authorization": "Basic " + base64.b64encode(credentials.encode()).decode(),
         }
         try:
-            connection.request("POST", self._path, body, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        except (OSError, http.client.HTTPException) as error:
+            return post(self.host, self.port, self._path, headers, body, limit if limit > 0 else None)
+        except OSError as error:
             raise ConnectionFailed(
                 f"Could not connect to the server {self.host}:{self.port} ({error})\n\nMake sure the clarion server is "
                 'running and that you are connecting to the correct RPC port.\nUse "clarion-cli -help" for more info.'
             ) from None
-        finally:
-            connection.close()
 
 
 def _read_text(path: Path) -> str | None:
@@ -243,83 +246,6 @@ def _read_text(path: Path) -> str | None:
         return path.read_text().partition("\n")[0]
     except OSError:
         return None
-
-
-def _text_arguments(method: str) -> tuple[list[bool], dict[str, bool]]:
-    """Return, by position and by name, whether an argument of `method` is a text that is not parsed as JSON."""
-    from clarion.api.rpc import registry
-    from clarion.api.rpc.node_methods import load_methods
-
-    load_methods()
-    by_position: dict[int, bool] = {}
-    by_name: dict[str, bool] = {}
-    for name, position, argument, is_text in registry.argument_map():
-        if name == method:
-            # The two echoes are declared alike; that this one parses its arguments is the client's affair.
-            is_text = is_text and method != "echojson"
-            by_position.setdefault(position, is_text)
-            by_name[argument] = is_text
-    return [by_position[i] for i in sorted(by_position)], by_name
-
-
-def _parse_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise CliError(f"Error parsing JSON: {text}") from None
-
-
-def _guess(text: str) -> Any:
-    """Return what an argument of a method that only a plugin of the node knows means: lists and objects are JSON."""
-    try:
-        return json.loads(text) if text[:1] in ("{", "[") else text
-    except ValueError:
-        return text
-
-
-def _is_known(method: str) -> bool:
-    from clarion.api.rpc import registry
-
-    return registry.find(method) is not None
-
-
-def convert_positional(method: str, texts: Sequence[str]) -> list[Any]:
-    """Return the params of a call; texts stay as they are, other arguments are JSON. Unknown ones are texts."""
-    # The table of methods takes longer to load than a small call: most calls have no arguments.
-    positions = _text_arguments(method)[0] if texts else []
-    if texts and not _is_known(method):
-        return [_guess(text) for text in texts]
-    return [text if i >= len(positions) or positions[i] else _parse_json(text) for i, text in enumerate(texts)]
-
-
-def convert_named(method: str, texts: Sequence[str]) -> list[tuple[str, Any]]:
-    """Return the params of a call with `-named`: name=value pairs, and `args` for what has no name."""
-    positions, names = _text_arguments(method)
-    guessed = not _is_known(method)
-    params: dict[str, Any] = {}
-    args: list[Any] = []
-
-    def is_text(position: int) -> bool:
-        return position >= len(positions) or positions[position]
-
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if equals and name not in names and name != "args" and len(args) < len(positions):
-            # A JSON value or a text may hold an equals sign too, where no argument has such a name.
-            if is_text(len(args)):
-                args.append(text)
-                continue
-            try:
-                args.append(json.loads(text))
-                continue
-            except ValueError:
-                pass
-        if not equals:
-            args.append(text if is_text(len(args)) else _parse_json(text))
-        else:
-            is_plain = names.get(name, True)
-            params[name] = _guess(value) if guessed else value if is_plain else _parse_json(value)
-    return [*params.items(), *([("args", args)] if args else [])]
 
 
 def pretty(value: Any, indent: int = 0) -> str:

@@ -1,10 +1,11 @@
-"""Write the reference pages that follow from the code: docs/configuration.md and docs/rpc.md.
+"""Write what follows from the code: docs/configuration.md, docs/rpc.md and the command line's table of arguments.
 
 python tools/write_reference.py           write them
-python tools/write_reference.py --check   exit 1 when a page is out of date
+python tools/write_reference.py --check   exit 1 when one is out of date
 """
 
 import sys
+import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -12,10 +13,12 @@ from pathlib import Path
 from clarion.api.rpc import registry
 from clarion.api.rpc.help import method_help
 from clarion.api.rpc.node_methods import load_methods
+from clarion.api.rpc.spec import ArgType
 from clarion.node.options.option import Category, Effect, Kind, Option
 from clarion.node.options.table import OptionTable
 
 ROOT = Path(__file__).resolve().parents[1]
+LINE_LENGTH = 120
 
 CONFIGURATION_HEAD = """\
 # Configuration
@@ -55,6 +58,17 @@ cookie in the data directory or with `-rpcuser`/`-rpcauth`. Answers, error codes
 The same port serves `/openapi.json`: each method's call and result, REST's paths and the event stream as JSON Schemas
 (OpenAPI 3.1), and `/docs` shows them in a browser.
 """
+
+ARGUMENTS_HEAD = '''\
+"""The names of the arguments of each RPC method, by position; written by tools/write_reference.py, do not edit.
+
+Owns: what the command line must know of the methods without loading them. Never: anything that is not declared with them.
+`|` stands between the names of one argument, `!` after one that is JSON rather than a text; one that begins with a dot is
+a member of the object before it, which can be named like an argument.
+"""
+
+ARGUMENTS = {
+'''
 
 
 def _marks(option: Option) -> str:
@@ -114,13 +128,42 @@ def rpc_page() -> str:
     return "\n".join(parts)
 
 
+def _arguments(method: registry.Method) -> str:
+    words: list[str] = []
+    for arg in method.args:
+        words.append(arg.names + ("" if arg.type.is_text else "!"))
+        if arg.type is ArgType.OBJ_NAMED_PARAMS:
+            words += [f".{inner.names}" + ("" if inner.type.is_text else "!") for inner in arg.inner]
+    return " ".join(words)
+
+
+def _argument_lines(method: registry.Method) -> str:
+    line = f'    "{method.name}": "{_arguments(method)}",\n'
+    if len(line) <= LINE_LENGTH:
+        return line
+    wrapped = textwrap.wrap(_arguments(method), LINE_LENGTH - 12)
+    texts = "".join(f'        "{text}{" " if text is not wrapped[-1] else ""}"\n' for text in wrapped)
+    return f'    "{method.name}": (\n{texts}    ),\n'
+
+
+def arguments_module() -> str:
+    """Return the text of node/rpc_arguments.py."""
+    load_methods()
+    methods = sorted(registry.public_methods(), key=lambda method: method.name)
+    return ARGUMENTS_HEAD + "".join(_argument_lines(method) for method in methods) + "}\n"
+
+
 def pages() -> dict[Path, str]:
-    """Return the text of every generated page by its path."""
-    return {ROOT / "docs" / "configuration.md": configuration_page(), ROOT / "docs" / "rpc.md": rpc_page()}
+    """Return the text of every generated file by its path."""
+    return {
+        ROOT / "docs" / "configuration.md": configuration_page(),
+        ROOT / "docs" / "rpc.md": rpc_page(),
+        ROOT / "node" / "rpc_arguments.py": arguments_module(),
+    }
 
 
 def outdated() -> list[str]:
-    """Return the names of the pages whose file is not what it should be."""
+    """Return the names of the files whose text is not what it should be."""
     return [
         str(path.relative_to(ROOT)) for path, text in pages().items() if not path.exists() or path.read_text() != text
     ]
@@ -130,7 +173,7 @@ def main() -> int:
     """Write or check the pages."""
     if "--check" in sys.argv[1:]:
         late = outdated()
-        print("\n".join(f"{name} is out of date" for name in late) or "the reference pages are up to date")
+        print("\n".join(f"{name} is out of date" for name in late) or "what is generated is up to date")
         return 1 if late else 0
     for path, text in pages().items():
         path.write_text(text)

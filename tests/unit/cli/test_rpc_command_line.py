@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from clarion.node import rpc_cli
-from clarion.node.rpc_cli import convert_named, convert_positional, pretty
+from clarion.node.rpc_cli import pretty
+from clarion.node.rpc_conversion import convert_named, convert_positional
 
 
 class Server(HTTPServer):
