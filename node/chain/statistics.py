@@ -24,8 +24,9 @@ from clarion.node.storage.index_store import IndexStore, IndexTip
 DEPTH = 2016
 """So many blocks below the tip are counted, also those that were connected before the node kept statistics."""
 
-REST_S = 0.25
-"""The tip is left alone for so long after it moved: whoever tells of a block needs the processor first."""
+REST_S = 2.0
+"""The tip is left alone for so long after it moved: whoever tells of a block needs the processor first, and so does the
+next block where they follow each other closely."""
 
 DOWNLOAD_REST_S = 3.0
 """The same in initial download, in which the tip moves every two seconds at least."""

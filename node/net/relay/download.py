@@ -1,6 +1,6 @@
 """Which transactions are asked for, and what is remembered of those that came.
 
-Owns: the requests, the orphans, and the filters of what was rejected or confirmed lately. Never: messages, judging.
+Owns: the requests, the orphans, and what was rejected or confirmed lately. Never: messages, judging.
 Source: Bitcoin Core's node/txdownloadman_impl.cpp. Belongs to the network thread.
 """
 
@@ -14,8 +14,8 @@ from clarion.node.mempool.orphanage import TxOrphanage
 from clarion.node.mempool.policy.packages import package_hash
 from clarion.node.mempool.pool import Mempool
 from clarion.node.net.clock import SECOND_US
+from clarion.node.net.relay.recent_hashes import RecentHashes
 from clarion.node.net.relay.request_tracker import GenTxid, PeerId, TxRequestTracker
-from clarion.node.net.rolling_filter import RollingFilter
 from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import Txid, Wtxid, hash_to_hex, outpoint_txid
 from clarion.node.primitives.transaction import Transaction
@@ -29,7 +29,6 @@ TXID_DELAY_US = 2 * SECOND_US
 NOT_PREFERRED_DELAY_US = 2 * SECOND_US
 OVERLOADED_DELAY_US = 2 * SECOND_US
 REQUEST_TIMEOUT_US = 60 * SECOND_US
-_FALSE_POSITIVES = 1e-6
 _RANDOM = random.SystemRandom()
 
 logger = logging.getLogger("clarion.net")
@@ -86,10 +85,10 @@ class TransactionDownload:
         self._wtxid_peers = 0
         self.orphans = TxOrphanage()
         self.requests = TxRequestTracker()
-        self._rejected = RollingFilter(120_000, _FALSE_POSITIVES)
-        self._reconsiderable = RollingFilter(120_000, _FALSE_POSITIVES)
+        self._rejected = RecentHashes(120_000)
+        self._reconsiderable = RecentHashes(120_000)
         """Transactions that fail alone but may pass in a package, and packages that failed."""
-        self._confirmed = RollingFilter(48_000, _FALSE_POSITIVES)
+        self._confirmed = RecentHashes(48_000)
 
     # --- peers and blocks -------------------------------------------------------------------------------------------
 
@@ -114,11 +113,9 @@ class TransactionDownload:
     def block_connected(self, block: Block) -> None:
         """Note what a block confirms."""
         self.orphans.erase_for_block(block)
-        for tx in block.txs:
-            self._confirmed.add(tx.txid)
-            if tx.has_witness:
-                self._confirmed.add(tx.wtxid)
-            self._forget_requests(tx)
+        hashes = {tx.txid for tx in block.txs} | {tx.wtxid for tx in block.txs}
+        self._confirmed.update(hashes)
+        self.requests.forget_all(hashes)
 
     def block_disconnected(self) -> None:
         """Forget what was confirmed: it may have to be relayed again."""
@@ -212,7 +209,7 @@ class TransactionDownload:
         self.requests.received_response(peer, tx.txid)
         if tx.has_witness:
             self.requests.received_response(peer, tx.wtxid)
-        # Nobody is blamed for what is known: the filters err now and then, and policies differ.
+        # Nobody is blamed for what is known: others may have sent it first, and policies differ.
         if self.already_have(GenTxid(tx.wtxid, True), include_reconsiderable=False):
             return False, None
         if tx.wtxid in self._reconsiderable:

@@ -10,7 +10,7 @@ no peer can foresee. Times are in microseconds.
 
 import heapq
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from hashlib import blake2b
@@ -133,6 +133,11 @@ class TxRequestTracker:
         """Forget a transaction, which is not needed any more."""
         for announcement in list(self._by_hash.get(tx_hash, {}).values()):
             self._erase(announcement)
+
+    def forget_all(self, hashes: Set[bytes]) -> None:
+        """Forget many transactions, of which few are known here."""
+        for tx_hash in self._by_hash.keys() & hashes:
+            self.forget(tx_hash)
 
     def requestable(self, peer: PeerId, now_us: int) -> tuple[list[GenTxid], list[tuple[PeerId, GenTxid]]]:
         """Return what to ask a peer for now, in the order of its announcements, and all requests that have timed out."""

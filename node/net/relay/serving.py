@@ -23,12 +23,13 @@ class TransactionServing:
 
     def __init__(self, mempool: MempoolService) -> None:
         self._mempool = mempool
-        self._last_block: dict[GenTxid, Transaction] = {}
+        self._last_txids: dict[bytes, Transaction] = {}
+        self._last_wtxids: dict[bytes, Transaction] = {}
 
     def note_block(self, block: Block) -> None:
         """Keep a block's transactions: they may just have been announced."""
-        self._last_block = {GenTxid(tx.txid, False): tx for tx in block.txs}
-        self._last_block |= {GenTxid(tx.wtxid, True): tx for tx in block.txs}
+        self._last_txids = {tx.txid: tx for tx in block.txs}
+        self._last_wtxids = {tx.wtxid: tx for tx in block.txs}
 
     def send(self, peer: Peer, item: Inv) -> bool:
         """Answer one item; False if the peer has to be told that we don't have it."""
@@ -48,7 +49,7 @@ class TransactionServing:
         # What came since the last announcement would tell when it came.
         if entry is not None and entry.sequence < peer.state(RelayState).last_inv_sequence:
             return entry.tx
-        return self._last_block.get(gtxid)
+        return (self._last_wtxids if gtxid.by_wtxid else self._last_txids).get(gtxid.hash)
 
     def missing(self, peer: Peer, items: Sequence[Inv]) -> list[Inv]:
         """Answer items one after the other and return those that we don't have."""

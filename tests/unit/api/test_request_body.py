@@ -31,6 +31,17 @@ def test_the_first_of_two_equal_names_counts(name: str, batch: bool) -> None:
     assert list(value.values()) == ["first"]
 
 
+@pytest.mark.parametrize("size", [100, 100_000])
+def test_names_ids_and_depth_are_seen_beside_long_strings(size: int) -> None:
+    text = b'"%s"' % (b"ab" * size)
+    assert written(decode(b'{"params":[%s],"id":1.10}' % text)) == b'{"params":[%s],"id":1.10}' % text
+    doubled = decode(b'{"params":[%s],"method":"first","method":"second"}' % text)
+    assert doubled["method"] == "first"
+    assert decode(b'{"method":"first","m\\u0065thod":"second","params":[%s]}' % text)["method"] == "first"
+    with pytest.raises(RpcError, match="Parse error"):
+        decode(b'{"params":[%s,%s]}' % (text, b"[" * MAX_DEPTH + b"]" * MAX_DEPTH))
+
+
 def test_a_method_that_is_named_in_an_argument_changes_nothing() -> None:
     call = {"method": "help", "params": ["method", {"method": 1}], "id": 1.5}
     assert json.loads(written(decode(json.dumps(call).encode()))) == call

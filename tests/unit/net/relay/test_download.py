@@ -15,6 +15,7 @@ from clarion.node.net.relay.download import (
     TransactionDownload,
 )
 from clarion.node.net.relay.request_tracker import GenTxid
+from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.transaction import Transaction
 from helpers.pool import PoolFixture
 from helpers.simple_txs import coin_of, output_of, simple_tx
@@ -206,3 +207,17 @@ def test_a_peer_that_leaves_leaves_nothing(download: TransactionDownload) -> Non
     assert len(download.orphans) == len(download.requests) == 0
     reject(download, child, TxRejection.TX_MISSING_INPUTS)
     assert len(download.orphans) == 0
+
+
+def test_what_a_block_confirms_is_not_asked_for_until_it_leaves_the_chain(download: TransactionDownload) -> None:
+    tx = simple_tx([coin_of(1)], witness=WITNESS)
+    names = [GenTxid(tx.wtxid, True), GenTxid(tx.txid, False)]
+    download.announced(NEAR, names[0], NOW)
+    download.announced(OLD, names[1], NOW)
+    download.announced(NEAR, wtxid(7), NOW)
+    download.block_connected(Block(BlockHeader(1, bytes(32), bytes(32), 0, 0, 0), [tx]))
+    assert asked(download, NEAR, 10) == [wtxid(7)]
+    assert asked(download, OLD, 10) == []
+    assert all(download.already_have(name, include_reconsiderable=False) for name in names)
+    download.block_disconnected()
+    assert not any(download.already_have(name, include_reconsiderable=False) for name in names)
