@@ -14,6 +14,7 @@ from multiprocessing.reduction import recv_handle, send_handle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clarion.api.connection_counts import ConnectionCounts
 from clarion.node.child_process import ignore_stop_signals, start_shielded
 
 if TYPE_CHECKING:
@@ -23,12 +24,17 @@ _context = multiprocessing.get_context("spawn")
 
 
 class Task(NamedTuple):
-    """What a worker serves: on `sockets` listening sockets, which follow, asking the node at `control_path`."""
+    """What worker number `worker` of `workers` serves: on `sockets` listening sockets, asking the node at `control_path`.
+
+    The sockets follow, and the page where the workers count their connections.
+    """
 
     settings: "ApiSettings"
     control_path: Path
     levels: Mapping[str, int]
     sockets: int
+    worker: int
+    workers: int
 
 
 class IdleWorker:
@@ -42,14 +48,15 @@ class IdleWorker:
         # Once only the child holds its end, the end of either process closes the pipe for the other.
         theirs.close()
 
-    def assign(self, task: Task, sockets: Sequence[socket.socket]) -> None:
-        """Hand over the task and the sockets. One that is gone is noticed by whoever watches it."""
+    def assign(self, task: Task, sockets: Sequence[socket.socket], counts: ConnectionCounts) -> None:
+        """Hand over the task, the sockets and the counts. One that is gone is noticed by whoever watches it."""
         pid = self.process.pid
         assert pid is not None, "it is started when it is made"
         with suppress(OSError):
             self.pipe.send(task)
             for listener in sockets:
                 send_handle(self.pipe, listener.fileno(), pid)
+            send_handle(self.pipe, counts.descriptor, pid)
 
 
 class IdleWorkers:
@@ -80,4 +87,5 @@ def _wait(pipe: "Connection[Any, Any]") -> None:
     with suppress(EOFError, OSError):
         task: Task = pipe.recv()
         sockets = [socket.socket(fileno=recv_handle(pipe)) for _ in range(task.sockets)]
-        run(task.settings, sockets, task.control_path, task.levels, pipe)
+        counts = ConnectionCounts(task.workers, recv_handle(pipe))
+        run(task, sockets, counts, pipe)

@@ -9,12 +9,15 @@ import logging
 import socket
 import threading
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import uvicorn
 
+from clarion.api.acceptor import Acceptor
 from clarion.api.application import create_app
+from clarion.api.connection_counts import ConnectionCounts, CountedSet
 from clarion.api.http_protocol import HttpProtocol
-from clarion.api.listen import BACKLOG
 from clarion.api.rpc.context import NodeLink, ReaderContext
 from clarion.api.settings import ApiSettings
 from clarion.api.streams.endpoint import MAX_REQUEST_BYTES
@@ -33,7 +36,33 @@ class _ToClarion(logging.Handler):
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without signal handlers: the node's main thread, or the worker's pipe, says when to stop."""
+    """uvicorn without signal handlers: the node's main thread, or the worker's pipe, says when to stop.
+
+    Connections are taken by our acceptor, which leaves some to the other workers.
+    """
+
+    def __init__(self, config: uvicorn.Config, counts: ConnectionCounts, worker: int) -> None:
+        super().__init__(config)
+        self._counts = counts
+        self._worker = worker
+        self._acceptor: Acceptor | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the application, then begin to take connections from `sockets`."""
+        await super().startup(sockets=[])
+        held: CountedSet[Any] = CountedSet(self._counts, self._worker)
+        self.server_state.connections = held
+        factory = partial(
+            HttpProtocol, config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        self._acceptor = Acceptor(sockets or [], factory, held)
+        self._acceptor.start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections, then let uvicorn end those that there are."""
+        if self._acceptor is not None:
+            self._acceptor.close()
+        await super().shutdown(sockets=sockets)
 
     def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
         return contextlib.nullcontext()
@@ -42,7 +71,15 @@ class _Server(uvicorn.Server):
 class ApiServer:
     """Serves the API in the calling thread. `stop` may be called from any thread."""
 
-    def __init__(self, settings: ApiSettings, sockets: Sequence[socket.socket], link: NodeLink) -> None:
+    def __init__(
+        self,
+        settings: ApiSettings,
+        sockets: Sequence[socket.socket],
+        link: NodeLink,
+        counts: ConnectionCounts,
+        worker: int = 0,
+    ) -> None:
+        """`counts` is shared with the other workers, of which this is number `worker`."""
         self._sockets = list(sockets)
         self._link = link
 
@@ -64,14 +101,13 @@ class ApiServer:
             log_level="warning",
             server_header=False,
             proxy_headers=False,
-            backlog=BACKLOG,
             timeout_keep_alive=settings.rpc_server_timeout_s,
             timeout_graceful_shutdown=GRACE_S,
         )
         uvicorn_log = logging.getLogger("uvicorn")
         uvicorn_log.handlers = [_ToClarion()]
         uvicorn_log.propagate = False
-        self._server = _Server(config)
+        self._server = _Server(config, counts, worker)
         self._stop_asked = threading.Event()
 
     def run(self) -> None:
@@ -103,7 +139,8 @@ class InProcessServer:
     """The API in a thread of the node's process (`-apiworkers=0`)."""
 
     def __init__(self, settings: ApiSettings, sockets: Sequence[socket.socket], link: NodeLink) -> None:
-        self._server = ApiServer(settings, sockets, link)
+        self._counts = ConnectionCounts(1)
+        self._server = ApiServer(settings, sockets, link, self._counts)
         self._sockets = list(sockets)
         self._thread = threading.Thread(target=self._server.run, name="api", daemon=True)
 
@@ -118,3 +155,4 @@ class InProcessServer:
             self._thread.join()
         for listener in self._sockets:
             listener.close()
+        self._counts.close()

@@ -12,35 +12,29 @@ import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
+from clarion.api.connection_counts import ConnectionCounts
+from clarion.api.idle_worker import Task
 from clarion.api.node_link import ControlLink
 from clarion.api.server import ApiServer
-from clarion.api.settings import ApiSettings
 from clarion.notifiers.child import Uplink, UplinkLogHandler
 
 GC_THRESHOLD = 200_000
 """Objects that may come before the cyclic collector looks at the young ones."""
 
 
-def run(
-    settings: ApiSettings,
-    sockets: Sequence[socket.socket],
-    control_path: Path,
-    levels: Mapping[str, int],
-    pipe: "Connection[Any, Any]",
-) -> None:
-    """Serve the API on `sockets`, asking the node at `control_path`, until `pipe` closes or says so."""
+def run(task: Task, sockets: Sequence[socket.socket], counts: ConnectionCounts, pipe: "Connection[Any, Any]") -> None:
+    """Serve the API on `sockets`, as `task` says, until `pipe` closes or says so; `counts` is shared by all workers."""
     logging.getLogger("clarion").addHandler(UplinkLogHandler(Uplink(pipe)))
     logging.getLogger("clarion").propagate = False
-    _set_levels(levels)
+    _set_levels(task.levels)
     # What start-up made stays. A rendered block is tens of thousands of objects without cycles: looking for some among
     # them, again and again, would take as long as making them.
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD, 50, 50)
-    link = ControlLink(control_path)
-    server = ApiServer(settings, sockets, link)
+    link = ControlLink(task.control_path)
+    server = ApiServer(task.settings, sockets, link, counts, task.worker)
     threading.Thread(target=_listen, args=(pipe, server.stop, link.give_up), name="parent", daemon=True).start()
     server.run()
 

@@ -15,6 +15,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
+from clarion.api.connection_counts import ConnectionCounts
 from clarion.api.idle_worker import IdleWorkers, Task
 from clarion.api.settings import ApiSettings
 
@@ -78,7 +79,7 @@ class ApiWorkers:
         self._settings = settings
         self._sockets = list(sockets)
         self._control_path = control_path
-        self._count = count
+        self._counts = ConnectionCounts(count)
         self._idle = idle
         self._workers: list[_Worker] = []
         self._lock = threading.Lock()
@@ -87,13 +88,16 @@ class ApiWorkers:
 
     def start(self) -> None:
         """Start the processes and the thread that replaces dead ones."""
-        self._workers = [self._spawn() for _ in range(self._count)]
+        self._workers = [self._spawn(number) for number in range(self._counts.workers)]
         self._watcher.start()
 
-    def _spawn(self) -> _Worker:
+    def _spawn(self, number: int) -> _Worker:
         levels = _levels()
         worker = self._idle.take()
-        worker.assign(Task(self._settings, self._control_path, levels, len(self._sockets)), self._sockets)
+        task = Task(
+            self._settings, self._control_path, levels, len(self._sockets), worker=number, workers=self._counts.workers
+        )
+        worker.assign(task, self._sockets, self._counts)
         return _Worker(worker.process, worker.pipe, levels)
 
     def _watch(self) -> None:
@@ -112,10 +116,12 @@ class ApiWorkers:
         dead.process.join()
         _log.warning("An API worker died with status %s and is replaced", dead.process.exitcode)
         dead.forget()
+        number = self._workers.index(dead)
+        self._counts.close_worker(number)
         self._stopping.wait(RESTART_DELAY_S)
         with self._lock:
             if not self._stopping.is_set():
-                self._workers[self._workers.index(dead)] = self._spawn()
+                self._workers[number] = self._spawn(number)
 
     def stop(self) -> None:
         """Let the workers finish their open requests and end; close the port."""
@@ -131,6 +137,7 @@ class ApiWorkers:
             self._see_off(each, deadline)
         for listener in self._sockets:
             listener.close()
+        self._counts.close()
 
     @staticmethod
     def _see_off(each: _Worker, deadline: float) -> None:
