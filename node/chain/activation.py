@@ -1,8 +1,8 @@
 """Moving the tip to the most-work chain, through reorganisations and invalid branches.
 
 Owns: the choice among candidates and the order of the reference's signals. Never: checking blocks (see `connector`).
-Runs on the chain thread. What happens until the new tip is better than the old one is one commit outside initial
-download, so no reader ever sees a chain with less work than before.
+Runs on the chain thread. What happens until the new tip is better than the old one is never divided among commits, so no
+reader ever sees a chain with less work than before. Where commits come in batches, several such steps share one.
 """
 
 import logging
@@ -84,7 +84,7 @@ class Activation:
 
     def _first_failed(self, keep: int) -> BlockIndexEntry | None:
         """Wait for script checks; return the block that failed and was taken back with all behind it."""
-        if not self._state.initial_download and len(self._connector.speculation):
+        if not self._state.commits_in_batches and len(self._connector.speculation):
             # A commit follows at once; what it needs is done while the scripts are checked.
             self._journal.sync_files()
         failure = self._connector.speculation.settle(keep)
@@ -123,7 +123,7 @@ class Activation:
         if fork is not state.active.tip:
             self._journal.tip_changed(fork)
             halt = 0 < state.options.stop_at_height <= state.active.height
-        if halt or not state.initial_download or (self._journal.due and not self.commit_settled()):
+        if halt or not state.commits_in_batches or (self._journal.due and not self.commit_settled()):
             if not self._settled():
                 raise _TakenBack
             self._journal.commit()

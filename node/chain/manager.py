@@ -6,7 +6,8 @@ lock for as long as it takes to look at memory.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from clarion.node.chain.acceptance import Acceptance
 from clarion.node.chain.activation import Activation
@@ -120,6 +121,15 @@ class ChainManager:
         self._activation.settle()
         self.state.importing = importing
         self.state.update_initial_download()
+
+    @contextmanager
+    def at_a_stretch(self) -> Iterator[None]:
+        """Commit the blocks that are processed meanwhile together, unless the pool holds anything."""
+        self.state.at_a_stretch = True
+        try:
+            yield
+        finally:
+            self.state.at_a_stretch = False
 
     def commit(self) -> None:
         """Make everything done so far durable and tell it. Raises StorageError."""

@@ -21,6 +21,9 @@ from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.ids import BlockHash
 from clarion.node.storage.rows import StoredBlock
 
+FAR_BEHIND_BLOCKS = 144
+"""With more blocks than that between the tip and the best header, nobody waits for any one of them."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -32,7 +35,7 @@ class ChainOptions:
     assume_valid: BlockHash | None
     max_tip_age: int = 24 * 60 * 60
     flush_interval_s: float = 2.0
-    """In initial download, commits and flushes are put off for at most this long."""
+    """Where blocks are committed in batches, and in initial download, commits and flushes are put off for at most this long."""
     cache_bytes: int = 450 << 20
     """Unflushed coins above this many bytes are flushed at once (`-dbcache`)."""
     stop_at_height: int = 0
@@ -53,12 +56,14 @@ class ChainState:
     active: ActiveChain = field(init=False)
     candidates: Candidates = field(default_factory=Candidates)
     told_tip: BlockIndexEntry | None = None
-    """The tip of the last commit: what other threads may speak of. `active` can be ahead of it in initial download."""
+    """The tip of the last commit: what other threads may speak of. `active` can be ahead of it (`commits_in_batches`)."""
     best_header: BlockIndexEntry | None = None
     best_invalid: BlockIndexEntry | None = None
     initial_download: bool = True
     importing: bool = False
     """While blocks are loaded from files the node stays in initial download, as the reference does."""
+    at_a_stretch: bool = False
+    """While several blocks are made and connected in one job of the chain thread."""
     dirty: set[int] = field(default_factory=set)
     """Numbers of the headers in the index whose stored row is out of date."""
     unlinked: dict[BlockHash, list[BlockIndexEntry]] = field(default_factory=dict)
@@ -99,6 +104,19 @@ class ChainState:
             return
         logger.info("Leaving InitialBlockDownload (latching to false)")
         self.initial_download = False
+
+    @property
+    def commits_in_batches(self) -> bool:
+        """Whether a step of the chain is committed with others, once the thread has nothing to do or time is up.
+
+        Outside initial download only while the pool is empty: else it could be seen without what a block confirmed
+        that is not told yet.
+        """
+        return self.initial_download or (self.pool.idle and (self.at_a_stretch or self._is_far_behind()))
+
+    def _is_far_behind(self) -> bool:
+        best, tip = self.best_header, self.active.tip
+        return best is not None and best.height > tip.height + FAR_BEHIND_BLOCKS and best.ancestor(tip.height) is tip
 
     def try_add_candidate(self, entry: BlockIndexEntry) -> None:
         """Make `entry` a candidate unless the tip is better."""

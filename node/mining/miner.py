@@ -64,7 +64,11 @@ class Miner:
 
     def create_template(self, script_pubkey: bytes = ANYONE_CAN_SPEND) -> BlockTemplate:
         """Return a template on the tip with the pool's best transactions. Raises RpcError if it would be invalid."""
-        return self.chain.submit(self._create, script_pubkey, self.pool).result()
+        return self.chain.submit(self.create_template_here, script_pubkey).result()
+
+    def create_template_here(self, script_pubkey: bytes) -> BlockTemplate:
+        """Do so for a caller who is on the chain thread."""
+        return self._create(script_pubkey, self.pool)
 
     def create_block(self, script_pubkey: bytes, txs: Sequence[Transaction]) -> Block:
         """Return a block of `txs`, in their order, whose fees nobody claims.

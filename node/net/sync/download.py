@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.outcome import BlockOutcome
+from clarion.node.chain.state import FAR_BEHIND_BLOCKS
 from clarion.node.consensus.deployments import buried_active_after
 from clarion.node.consensus.pow import block_proof
 from clarion.node.consensus.witness import find_mutation
@@ -37,7 +38,7 @@ STALLING_TIMEOUT_US = 2 * SECOND_US
 MAX_STALLING_TIMEOUT_US = 64 * SECOND_US
 MAX_SOURCES = 10_000
 MAX_PENDING_BYTES = 32_000_000
-"""Of the blocks of one peer so many bytes may be in work in initial download."""
+"""Of the blocks of one peer so many bytes may be in work where many are to come."""
 
 logger = logging.getLogger("clarion.net")
 
@@ -79,7 +80,7 @@ class BlockDownload:
     async def process(self, peer: Peer, block: Block, *, via_compact_block: bool = False) -> None:
         """Have a block checked and, if it is good, connected.
 
-        In initial download this does not wait for the result, so that the next blocks are at hand; `settle` does.
+        Where many blocks are to come this does not wait for the result, so that the next are at hand; `settle` does.
         """
         block_hash = block.hash
         logger.debug("received block %s peer=%d", hash_to_hex(block_hash), peer.id)
@@ -91,7 +92,10 @@ class BlockDownload:
         self._note_source(block_hash, peer, not via_compact_block)
         work = 0 if parent is None else parent.chainwork + block_proof(block.header.bits)
         requested = self._requests.is_requested(block_hash)
-        if self._manager.initial_download:
+        state = peer.state(SyncState)
+        # Who sends what nobody asked for waits: his blocks must not pile up.
+        ahead = block_hash in state.in_flight and self._catches_up()
+        if self._manager.initial_download or ahead:
             # Commits come in batches there: the peer must not wait for them before it is asked for more.
             self._requests.begin_work(block_hash, peer, self._context.clock.now_us())
         # Else the request stays until the block is stored, so that nobody else is asked for it meanwhile.
@@ -101,15 +105,21 @@ class BlockDownload:
             force=requested or via_compact_block,
             min_pow_checked=via_compact_block or (parent is not None and work >= self._headers.work_threshold()),
         )
-        state = peer.state(SyncState)
         size = len(block.raw)
         state.pending.append(
             (asyncio.ensure_future(self._conclude(peer, block_hash, asyncio.wrap_future(future))), size)
         )
         state.pending_bytes += size
-        most = MAX_PENDING_BYTES if self._manager.initial_download else 0
+        most = MAX_PENDING_BYTES if ahead else 0
         while state.pending_bytes > most:
             await self._settle_one(state)
+
+    def _catches_up(self) -> bool:
+        """Whether we are in initial download, or so far behind the best header that no single block matters."""
+        best, tip = self._headers.best_header(), self._manager.tip
+        return self._manager.initial_download or (
+            best.height - last_common_ancestor(best, tip).height > FAR_BEHIND_BLOCKS
+        )
 
     async def settle(self, peer: Peer, command: str) -> None:
         """Wait for the peer's blocks before anything else of it is handled: answers come in order."""

@@ -15,7 +15,7 @@ class BlockRequests:
     def __init__(self) -> None:
         self._by_hash: dict[BlockHash, list[Peer]] = {}
         self._in_work: set[BlockHash] = set()
-        """Blocks that have come in initial download and are not in the chain yet: nobody is to be asked for them."""
+        """Blocks that have come among many and are not in the chain yet: nobody is to be asked for them."""
         self.downloading_from = 0
         """How many peers have an open request."""
 
@@ -27,7 +27,7 @@ class BlockRequests:
         return block_hash in self._by_hash or self.is_in_work(block_hash)
 
     def is_in_work(self, block_hash: BlockHash) -> bool:
-        """Whether a block has come in initial download and is on its way into the chain."""
+        """Whether a block has come among many and is on its way into the chain."""
         return block_hash in self._in_work
 
     def first_peer(self, block_hash: BlockHash) -> Peer | None:

@@ -2,12 +2,20 @@
 
 from pathlib import Path
 
+from clarion.node.chain.pool_link import NoPool
+from clarion.node.chain.state import FAR_BEHIND_BLOCKS
 from clarion.node.events.row import read_tip_body
 from clarion.node.primitives.transaction import Transaction, TxIn, TxOut
 from helpers.chain_builder import COIN, genesis, make_block, make_chain, make_coinbase
 from helpers.chain_node import ChainNode
 
 OP_FALSE = b"\x00"
+
+
+class HoldingPool(NoPool):
+    """A pool that blocks mean something to."""
+
+    idle = False
 
 
 def test_genesis_is_told_as_connected_in_initial_download(tmp_path: Path) -> None:
@@ -89,6 +97,35 @@ def test_initial_download_batches_commits_until_asked(tmp_path: Path) -> None:
     node.manager.commit()
     assert len(node.rows()) == 8
     assert all(read_tip_body(row.body)[1] for row in node.rows() if row.body)
+
+
+def test_far_behind_the_best_header_commits_come_in_batches(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path)
+    chain = make_chain(genesis(), FAR_BEHIND_BLOCKS + 4)
+    node.submit(chain[0])
+    blocks = [built.block for built in chain if built.block is not None]
+    node.manager.process_new_headers([block.header for block in blocks])
+    node.manager.commit()
+    seen = node.rows()[-1].seq
+    for block in blocks[1:3]:
+        node.manager.process_new_block(block)
+    assert (node.rows(seen), node.manager.tip.height) == ([], 1)
+    # This one is no further away than blocks that are waited for, and takes the others along.
+    node.manager.process_new_block(blocks[3])
+    assert node.story(chain, after=seen) == ["+1", "=1", "+2", "=2", "+3", "=3"]
+    assert not any(read_tip_body(row.body)[1] for row in node.rows(seen) if row.body)
+
+
+def test_a_pool_that_holds_something_is_never_ahead_of_the_tip_that_is_told(tmp_path: Path) -> None:
+    node = ChainNode(tmp_path)
+    node.manager.state.pool = HoldingPool()
+    chain = make_chain(genesis(), FAR_BEHIND_BLOCKS + 4)
+    blocks = [built.block for built in chain if built.block is not None]
+    node.submit(chain[0])
+    node.manager.process_new_headers([block.header for block in blocks])
+    with node.manager.at_a_stretch():
+        node.manager.process_new_block(blocks[1])
+    assert node.manager.tip.height == 2
 
 
 def test_two_branches_whose_scripts_fail_leave_the_tip_untold(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from clarion.node.chain.clock import Clock
 from clarion.node.errors import BlockInvalid, RpcError
-from clarion.node.mining.generate import find_nonce, generate_block, generate_to_script
+from clarion.node.mining.generate import STRETCH_BLOCKS, find_nonce, generate_block, generate_to_script
 from clarion.node.mining.miner import Miner
 from clarion.node.mining.options import MiningOptions
 from clarion.node.mining.template import build_block
@@ -25,6 +25,16 @@ def test_blocks_are_mined_and_connected(miner: Miner) -> None:
     assert hashes[-1] == tip.hash
     assert tip.prev is not None
     assert hashes[1] == tip.prev.hash
+
+
+def test_most_of_many_blocks_are_committed_together(miner: Miner) -> None:
+    commits: list[int] = []
+    miner.chain.manager.journal.on_commit = commits.append
+    hashes = generate_to_script(miner, OP_TRUE, 3 * STRETCH_BLOCKS)
+    tip = miner.chain.manager.tip
+    assert (tip.height, tip.hash) == (len(hashes), hashes[-1]) == (3 * STRETCH_BLOCKS, hashes[-1])
+    # Two stretches, and the last ones one by one, as few blocks are.
+    assert len(commits) <= 2 + STRETCH_BLOCKS
 
 
 def test_tries_are_for_all_blocks_together(miner: Miner) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.manager import ChainManager
+from clarion.node.chain.state import FAR_BEHIND_BLOCKS
 from clarion.node.net.messages.blocks import BlockMessage, GetBlocks, GetHeaders, Headers
 from clarion.node.net.messages.handshake import Version
 from clarion.node.net.messages.inventory import GetData, Inv, InvMessage
@@ -184,3 +185,27 @@ def test_a_peer_is_asked_for_more_while_its_blocks_are_in_work(
         assert len(wire.peer.state(SyncState).in_flight) == 16
     finally:
         at_work.set()
+
+
+def test_far_behind_the_best_header_no_block_is_waited_for(stack: ApiStack, wire: WirePeer) -> None:
+    stack.result("generatetodescriptor", 1, "raw(51)")
+    assert not stack.service.manager.initial_download
+    blocks = chain_of(FAR_BEHIND_BLOCKS + 20)
+    wire.say(headers_of(blocks))
+    state = wire.peer.state(SyncState)
+    at_work = threading.Event()
+    stack.service.submit(at_work.wait, 20)
+    try:
+        wire.say(*[BlockMessage(block) for block in blocks[:2]])
+        assert (len(state.pending), len(state.in_flight)) == (2, 16)
+    finally:
+        at_work.set()
+
+
+def test_a_block_that_nobody_asked_for_is_waited_for(
+    stack: ApiStack, wire: WirePeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ChainManager, "initial_download", property(lambda self: True))
+    wire.say(BlockMessage(chain_of(1)[0]))
+    assert not wire.peer.state(SyncState).pending
+    assert stack.result("getblockcount") == 1
