@@ -1,6 +1,7 @@
 """Bitcoin Core as a peer: blocks and transactions pass both ways, on both transports, whoever dials."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,18 @@ from helpers.waiting import wait_for
 
 TRUST = "-whitelist=noban,in,out@127.0.0.1"
 """Transactions pass without the random delay of seconds."""
+
+ALIKE = (
+    "network", "services", "servicesnames", "relaytxes", "last_inv_sequence", "inv_to_send", "last_transaction", "last_block",
+    "timeoffset", "inbound", "bip152_hb_to", "bip152_hb_from", "presynced_headers", "inflight",
+    "addr_relay_enabled", "addr_processed", "addr_rate_limited", "permissions", "minfeefilter", "connection_type",
+    "transport_protocol_type",
+)  # fmt: skip
+"""What getpeerinfo tells of a peer that does not depend on who the peer is."""
+OF_THE_NODE = (
+    "localservices", "localservicesnames", "localrelay", "timeoffset", "networkactive", "connections", "networks",
+    "relayfee", "incrementalfee", "localaddresses",
+)  # fmt: skip
 
 
 def wait_same_tip(*nodes: Node) -> None:
@@ -66,3 +79,27 @@ def test_a_branch_of_the_reference_wins_and_loses(tmp_path: Path) -> None:
             assert ours.rpc("getbestblockhash") == won
             ours.rpc("disconnectnode", f"127.0.0.1:{port}")
             wait_for(lambda: not reference.rpc("getconnectioncount"))
+
+
+def test_both_show_each_other_alike(tmp_path: Path) -> None:
+    ports = free_port(), free_port()
+    reference, ours = (
+        kind(tmp_path / kind.__name__, "-listen=1", f"-bind=127.0.0.1:{port}", TRUST)
+        for kind, port in zip((ReferenceNode, Node), ports, strict=True)
+    )
+    with reference, ours:
+        shown: dict[str, list[dict[str, Any]]] = {"outbound": [], "inbound": []}
+        for dials, listens, port in ((reference, ours, ports[1]), (ours, reference, ports[0])):
+            dials.rpc("addnode", f"127.0.0.1:{port}", "onetry")
+            wait_for(lambda: all("minping" in peer for node in (reference, ours) for peer in node.rpc("getpeerinfo")))
+            wait_for(lambda: all(node.rpc("getconnectioncount") == 1 for node in (reference, ours)))
+            shown["outbound"] += dials.rpc("getpeerinfo")
+            shown["inbound"] += listens.rpc("getpeerinfo")
+            dials.rpc("disconnectnode", f"127.0.0.1:{port}")
+            wait_for(lambda: not any(node.rpc("getconnectioncount") for node in (reference, ours)))
+        for its, our in ((shown["outbound"]), (shown["inbound"])[::-1]):
+            assert list(its) == list(our)
+            assert {name: its[name] for name in ALIKE} == {name: our[name] for name in ALIKE}
+        its, our = (node.rpc("getnetworkinfo") for node in (reference, ours))
+        assert list(its) == list(our)
+        assert {name: its[name] for name in OF_THE_NODE} == {name: our[name] for name in OF_THE_NODE}

@@ -33,6 +33,8 @@ from clarion.node.storage import block_status
 
 BLOCK_DOWNLOAD_WINDOW = 1024
 """How far beyond the last block that all have in common blocks are fetched."""
+WALK_BLOCKS = 2 * MAX_BLOCKS_IN_TRANSIT_PER_PEER
+"""So many are looked at together: mostly what the peer owes us already, and what it is asked for next."""
 LIMITED_PEER_BLOCKS = 288
 STALLING_TIMEOUT_US = 2 * SECOND_US
 MAX_STALLING_TIMEOUT_US = 64 * SECOND_US
@@ -228,7 +230,7 @@ class BlockDownload:
         """Nobody keeps the window from moving: it is about to."""
         walked = common
         while walked.height < highest:
-            for entry in _path(best, walked.height, min(highest - walked.height, max(count - len(wanted), 128))):
+            for entry in _path(best, walked.height, min(highest - walked.height, WALK_BLOCKS)):
                 walked = entry
                 if not entry.is_valid(block_status.VALID_TREE) or not can_serve_witnesses(peer):
                     return wanted, None
