@@ -33,6 +33,9 @@ from clarion.node.primitives.block import Block
 from clarion.node.primitives.ids import OutPoint, hash_to_hex, make_outpoint
 from clarion.node.storage import block_status
 
+SYNC_BESIDE_BYTES = 100_000
+"""A block of this size is worth a thread that makes its files durable while it is connected."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -90,10 +93,15 @@ class Connector:
         state = self._state
         scripts = BlockScripts(self._checker)
         needed = script_check_reason(state, entry) is not None
+        is_large = not state.initial_download and len(block.raw) >= SYNC_BESIDE_BYTES
+        if is_large:
+            self._journal.files.begin()
         result, existing = self._decide(block, entry, scripts.hand_on if needed else None)
         undo = None
         if not entry.has_undo:
             undo = self._undo_files.append(entry.file, entry.hash, result.delta.spent, result.delta.spent_raw)
+            if is_large:
+                self._journal.files.begin()
         mark = self._journal.mark()
         with state.lock:
             state.coins.connect(result.delta, overwritten=existing)

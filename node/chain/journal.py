@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.coin_flusher import CoinFlusher
+from clarion.node.chain.file_sync import FileSync
 from clarion.node.chain.state import ChainState
 from clarion.node.chain.stores import ChainStores
 from clarion.node.chain.tip_watch import TipWatch
@@ -67,6 +68,7 @@ class Journal:
         self._kept_height: int | None = None
         self._whole = False
         self.flusher = CoinFlusher(state, stores.coins)
+        self.files = FileSync(stores)
         self.last_seq = stores.chain.last_seq
         """Number of the last row that is noted, durable or not; 0 for an empty log. May be read on any thread."""
         self.on_commit: Callable[[int], None] = lambda seq: None
@@ -231,8 +233,7 @@ class Journal:
 
     def sync_files(self) -> None:
         """Make the block and undo files durable. Nothing may refer to them before."""
-        self._stores.block_files.sync()
-        self._stores.undo_files.sync()
+        self.files.finish()
 
     def commit(self, before: Mark | None = None) -> None:
         """Make everything durable: files first, then the tip with its events; tell; then begin to flush the coins.

@@ -40,7 +40,7 @@ class FlatFiles:
     """The files `<prefix>NNNNN.dat` of one folder.
 
     Reads may come from any thread or process and take no lock. Writes and cuts belong to one thread of the one process
-    that writes.
+    that writes; `sync` may run on another one beside it.
     """
 
     def __init__(self, folder: Path, prefix: str, magic: bytes) -> None:
@@ -51,8 +51,10 @@ class FlatFiles:
         self._cache: OrderedDict[int, _OpenFile] = OrderedDict()
         self._cache_lock = threading.Lock()
         self._writing: dict[int, _OpenFile] = {}
-        self._dirty: set[int] = set()
+        self._dirty: dict[int, _OpenFile] = {}
         self._new_entries = False
+        self._write_lock = threading.Lock()
+        """Held while the three above change: a write is either seen by a sync beside it or left to the next one."""
 
     def path(self, file: int) -> Path:
         """Return the path of file number `file`."""
@@ -117,16 +119,17 @@ class FlatFiles:
         """Write a framed record whose frame starts at `at`, return its position. Not durable before `sync`."""
         framed = apply_xor(self._magic + _LENGTH.pack(len(record)) + record, self._key, at)
         path = self.path(file)
-        try:
-            handle = self._open_for_writing(file, path)
-            view = memoryview(framed)
-            while view:
-                written = os.pwrite(handle.fd, view, at)
-                at += written
-                view = view[written:]
-        except OSError as error:
-            raise StorageError(f"{path}: {error.strerror}") from error
-        self._dirty.add(file)
+        with self._write_lock:
+            try:
+                handle = self._open_for_writing(file, path)
+                view = memoryview(framed)
+                while view:
+                    written = os.pwrite(handle.fd, view, at)
+                    at += written
+                    view = view[written:]
+            except OSError as error:
+                raise StorageError(f"{path}: {error.strerror}") from error
+            self._dirty[file] = handle
         return BlockPosition(file, at - len(record), len(record))
 
     def _open_for_writing(self, file: int, path: Path) -> _OpenFile:
@@ -149,7 +152,8 @@ class FlatFiles:
             return 0
         path = self.path(file)
         try:
-            handle = self._open_for_writing(file, path)
+            with self._write_lock:
+                handle = self._open_for_writing(file, path)
             os.ftruncate(handle.fd, end)
             os.fsync(handle.fd)
         except OSError as error:
@@ -163,30 +167,33 @@ class FlatFiles:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror}") from error
-        self._writing.pop(file, None)
-        self._dirty.discard(file)
+        with self._write_lock:
+            self._writing.pop(file, None)
+            self._dirty.pop(file, None)
+            self._new_entries = True
         with self._cache_lock:
             self._cache.pop(file, None)
-        self._new_entries = True
 
     def sync(self) -> None:
         """Make every write that ended before the call durable: data, then new names in the folder. Raises StorageError.
 
         May run beside appends of another thread.
         """
-        dirty, self._dirty = self._dirty, set()
-        new_entries, self._new_entries = self._new_entries, False
+        with self._write_lock:
+            dirty, self._dirty = self._dirty, {}
+            new_entries, self._new_entries = self._new_entries, False
         try:
-            for file in sorted(dirty):
-                os.fdatasync(self._writing[file].fd)
+            for _, handle in sorted(dirty.items()):
+                os.fdatasync(handle.fd)
             if new_entries:
                 sync_folder(self._folder)
         except OSError as error:
             # After a failed sync the system may have dropped the data: what was not synced must not be referred to.
             raise StorageError(f"{self._folder}: cannot sync {self._prefix} files: {error.strerror}") from error
         newest = max(dirty, default=0)
-        for file in [number for number in tuple(self._writing) if number < newest and number not in self._dirty]:
-            del self._writing[file]
+        with self._write_lock:
+            for file in [number for number in self._writing if number < newest and number not in self._dirty]:
+                del self._writing[file]
 
     def close(self) -> None:
         """Let go of all descriptors. Does not sync."""

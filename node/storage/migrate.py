@@ -83,7 +83,8 @@ def check(
     if version is None and location.backend is Backend.SQLITE_MEMORY:
         raise ConfigError(f"{name}: a database in memory can be read only by the process that keeps it")
     if version is None:
-        raise ConfigError(f"{name} is not Clarion's: it has no table {component.version_table}")
+        what = "is not Clarion's" if table_names(connection, location) else "is empty: there is no chain in it"
+        raise ConfigError(f"{name} {what} (no table {component.version_table})")
     if version > component.head:
         raise newer_version(name, version, component)
     if version < component.head:

@@ -76,6 +76,13 @@ def test_other_program_is_refused(kept: Place) -> None:
         kept.reader()
 
 
+def test_who_reads_an_empty_database_is_told_so(durable_place: Place) -> None:
+    (durable_place.chain_dir / "chainstate").mkdir(exist_ok=True)
+    change(durable_place, "chain", "SELECT 1")
+    with pytest.raises(ConfigError, match="is empty: there is no chain in it"):
+        durable_place.reader()
+
+
 def test_coins_of_another_chain_are_refused(kept: Place) -> None:
     change(kept, "coins", "DELETE FROM coins_meta WHERE key = 'store_id'")
     with pytest.raises(ConfigError, match="belongs to another chain database"):
