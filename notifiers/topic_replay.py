@@ -46,8 +46,12 @@ def missed_messages(fields: Mapping[str, Any], marks: TopicMarks, log: LogReader
         raise StreamError("bad-request", f"count is from 1 to {MAX_MESSAGES}")
     found = marks.find(topic, address, counter)
     if found is None:
-        raise StreamError("unknown-counter", "that message was not sent by this run, or is too long ago: use a cursor")
+        raise _unknown()
     return _messages(log, topic, found, counter, counter + count)
+
+
+def _unknown() -> StreamError:
+    return StreamError("unknown-counter", "that message was not sent by this run, or is too long ago: use a cursor")
 
 
 _FIELDS = frozenset(("topic", "address", "counter", "count"))
@@ -57,6 +61,9 @@ def _messages(log: LogReader, topic: str, mark: tuple[int, int], first: int, end
     seq, at = mark
     after = seq - 1
     while rows := log.rows(after, _ROWS_A_READ):
+        if log.mempool_floor() > after:
+            # Without the rows that retention has deleted, messages would come under others' counters.
+            raise _unknown()
         for row in rows:
             for body in topic_bodies(_StoredEvent(row, log), topic):
                 if at >= end:

@@ -42,6 +42,9 @@ _log = logging.getLogger(__name__)
 
 ALIVE_S = 15.0
 MAX_REPLAYS = 1000
+MAX_REQUEST_BYTES = 32 << 20
+"""As over HTTP: filters with some hundred thousand scripts. libzmq ends the connection of whoever sends more."""
+
 _BLOCKED_MS = 20
 _HWM = 1000
 _SENDS_A_TURN = 500
@@ -103,6 +106,7 @@ class ReplayServer:
         self._socket.set(zmq.SNDHWM, _HWM)
         # A client that is full or gone is to be noticed: without it, ROUTER drops in silence.
         self._socket.set(zmq.ROUTER_MANDATORY, 1)
+        self._socket.set(zmq.MAXMSGSIZE, MAX_REQUEST_BYTES)
         for each in self._addresses:
             bind_socket(self._socket, "-zmqreplay", each.address, self._bind_wait_s)
         self._wake_read, self._wake_write = os.pipe()
@@ -179,6 +183,10 @@ class ReplayServer:
             self._send([*route, b"error", error_message(error)])
         except ClarionError as error:
             self._send([*route, b"error", error_message(StreamError("unavailable", str(error)))])
+        except Exception:
+            # One thread serves everybody: what one client asks must not end it.
+            _log.exception("zmq replay: a request failed")
+            self._send([*route, b"error", error_message(StreamError("unavailable", "the request failed"))])
 
     def _end(self, route: tuple[bytes, bytes]) -> None:
         replay = self._replays.pop(route, None)
@@ -208,7 +216,9 @@ class ReplayServer:
                 replay.has_news |= self._news.drop(replay)
 
     def _replay(self, route: tuple[bytes, bytes], fields: dict[str, Any]) -> _Replay:
-        follow = bool(fields.pop("follow", False))
+        follow = fields.pop("follow", False)
+        if not isinstance(follow, bool):
+            raise StreamError("bad-request", "follow: true or false expected")
         if "topic" in fields:
             replay = _Replay(route, StreamRequest(), self._log.now(), None, False)
             replay.missed = missed_messages(fields, self._marks, self._log)

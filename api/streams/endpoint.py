@@ -104,7 +104,7 @@ def _poll(fields: dict[str, Any]) -> tuple[float | None, int]:
         wait = fields.pop("wait", None)
         wait_s = None if wait is None else min(max(0.0, float(wait)), LONGEST_POLL_S)
         return wait_s, min(max(1, int(fields.pop("limit", MAX_BATCH))), MAX_BATCH)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise StreamError("bad-request", "wait and limit are numbers") from None
 
 

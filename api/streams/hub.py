@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from clarion.api.streams.subscription import Message, Subscription
-from clarion.node.errors import ClarionError, RpcError, StreamError
+from clarion.node.errors import ClarionError, RpcError, StorageError, StreamError
 from clarion.node.events.cursor import Cursor, log_start
 from clarion.node.events.encoding import TYPE_NAMES
 from clarion.notifiers.stream.filter_index import FilterIndex
@@ -123,9 +123,9 @@ class StreamHub:
 
     async def _run(self) -> None:
         assert self._reader is not None
-        self.cursor = await self._executor.run_in_thread(self._reader.now)
-        self._read_seq = self.cursor.seq
         try:
+            self.cursor = await self._executor.run_in_thread(self._reader.now)
+            self._read_seq = self.cursor.seq
             while self._all:
                 status = orjson.loads(await self._executor.context.node.call("_wait_events", [self._read_seq]))
                 if status["stopping"]:
@@ -133,7 +133,11 @@ class StreamHub:
                 await self._tell_news()
         except RpcError:
             _log.info("the node has no more events: it is gone or stops")
-        self._end_all()
+        except StorageError as error:
+            _log.error("the event stream ends: %s", error)
+        finally:
+            # Whoever heard news here must not wait for it in vain: clients come again, with their cursors.
+            self._end_all()
 
     async def _tell_news(self) -> None:
         """Read what is new and offer it, page by page."""

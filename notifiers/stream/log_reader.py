@@ -23,6 +23,8 @@ from clarion.notifiers.stream.sync_gate import SyncGate
 _IN_BLOCKS = frozenset((TxConfirmed, TxUnconfirmed))
 ROWS_A_PAGE = 256
 EVENTS_A_PAGE = 2000
+_HEIGHT_DIGITS = 9
+"""Of the highest height that there may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,10 @@ class LogReader:
         """Return at most `limit` rows of the log numbered above `after_seq`, in order."""
         return self._log.read(after_seq, limit)
 
+    def mempool_floor(self) -> int:
+        """Return the number up to which rows of the mempool may be missing; 0 if all are there."""
+        return self._log.mempool_floor()
+
     def gap(self, cursor: Cursor, wanted: EventFilter) -> int:
         """Return the row up to which events of the mempool behind `cursor` may be gone; 0 if none is missing."""
         if not wanted.types & MEMPOOL_EVENTS:
@@ -105,7 +111,7 @@ class LogReader:
     def _at_height(self, text: str) -> Cursor:
         if not text.isascii() or not text.isdigit():
             raise StreamError("bad-cursor", "height:N needs a number")
-        height = int(text)
+        height = int(text) if len(text) <= _HEIGHT_DIGITS else 10**_HEIGHT_DIGITS
         with self._reader.snapshot() as view:
             block_hash = view.hash_at(height)
             if block_hash is None:

@@ -87,7 +87,7 @@ def _read(field: str, value: Any, params: ChainParams) -> Any:
         return _number(value, *((0, 2**63 - 1) if field == "min_value_sat" else (1, MAX_CONF)))
     if field == "descriptors":
         described = split_descriptors(value) if isinstance(value, str) else value
-        if not isinstance(described, list):
+        if not isinstance(described, list) or not described:
             raise ValueError("a list of descriptors expected")
         return [ScriptWindow(read_descriptor_range(each, params)) for each in described]
     words = _words(value)
@@ -105,20 +105,32 @@ def _read(field: str, value: Any, params: ChainParams) -> Any:
         case "outpoints":
             return frozenset(map(_outpoint, words))
         case "op_returns":
-            return tuple(map(bytes.fromhex, words))
-    return frozenset(map(bytes.fromhex, words))
+            return tuple(map(_bytes, words))
+    return frozenset(map(_bytes, words))
 
 
 def _words(value: Any) -> Sequence[str]:
     words = value.split(",") if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
         raise ValueError("a list of words expected")
+    if not words:
+        # No keys at all would mean every transaction, to somebody whose list of addresses happens to be empty.
+        raise ValueError("at least one word expected; leave the field out where it is not to count")
     return words
+
+
+def _bytes(word: str) -> bytes:
+    found = bytes.fromhex(word)
+    if 2 * len(found) != len(word):
+        raise ValueError(f"hex without blanks expected, not {word!r}")
+    return found
 
 
 def _number(value: Any, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise ValueError("a number expected")
+    if isinstance(value, str) and not (value.isascii() and value.isdigit()):
+        raise ValueError(f"a number expected, not {value!r}")
     number = int(value)
     if not least <= number <= most:
         raise ValueError(f"a number from {least} to {most} expected")

@@ -159,6 +159,11 @@ def test_refusals_have_their_code_in_asyncio_too(tmp_path: Path) -> None:
             asyncio.run(collect("height:9"))
         with pytest.raises(StreamRefused, match="bad-cursor"):
             asyncio.run(collect("yesterday"))
+        with pytest.raises(StreamRefused, match="true or false"):
+            list(events(replay, start="start", follow="no"))  # type: ignore[arg-type]
+        with pytest.raises(StreamRefused, match="addresses: at least one word"):
+            list(events(replay, start="start", follow=False, addresses=[]))
+        assert [each["height"] for each in asyncio.run(collect("height:1"))] == [1, 2]
 
 
 @pytest.mark.skipif(not zmq.has("curve"), reason="this build of libzmq has no CURVE")

@@ -10,8 +10,11 @@ import pytest
 from clarion.api.streams import subscription as subscription_module
 from clarion.api.streams.hub import StreamHub
 from clarion.api.streams.subscription import Message, Subscription
+from clarion.node.errors import StorageError
+from clarion.node.events.cursor import Cursor
 from clarion.node.storage.chain_reader import ChainReader
 from clarion.notifiers.stream.filters import EventFilter
+from clarion.notifiers.stream.log_reader import LogReader
 from clarion.notifiers.stream.request import StreamRequest
 from helpers.event_chain import EventChain
 
@@ -96,6 +99,24 @@ def test_slow_client_is_told_and_loses_nothing(executor: FakeExecutor, monkeypat
             await asyncio.sleep(0.001)
         got = await _take(slow, 9)
         assert [each.kind for each in got] == ["tx_added"] * 3 + ["lagged"] + ["tx_added"] * 5
+
+    _run(executor, play)
+
+
+def test_subscribers_are_not_left_waiting_when_news_can_not_be_read(
+    executor: FakeExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(reader: LogReader) -> Cursor:
+        raise StorageError("the database is away")
+
+    async def play(hub: StreamHub) -> None:
+        monkeypatch.setattr(LogReader, "now", fail)
+        lost = await hub.subscribe(START)
+        while await lost.next(20):
+            pass
+        assert lost.ended
+        monkeypatch.undo()
+        assert len(await _take(await hub.subscribe(START), 13)) >= 13
 
     _run(executor, play)
 

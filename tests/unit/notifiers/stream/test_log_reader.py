@@ -74,6 +74,8 @@ def test_log_that_was_restored_from_an_older_copy_is_noticed(reader: LogReader) 
 def test_height_that_is_not_there_is_refused(reader: LogReader) -> None:
     assert _refusal(reader, "height:99") == "no-such-height"
     assert _refusal(reader, "height:x") == "bad-cursor"
+    assert _refusal(reader, "height:" + "9" * 19) == "no-such-height"
+    assert _refusal(reader, "height:" + "9" * 5000) == "no-such-height"
 
 
 def test_what_a_client_has_to_undo_is_listed_down_to_the_fork(chain: EventChain, reader: LogReader) -> None:

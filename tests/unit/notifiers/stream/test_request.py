@@ -41,6 +41,13 @@ def test_addresses_and_scripts_are_one_list() -> None:
         {"outpoints": TXID},
         {"min_conf": 0},
         {"min_value_sat": True},
+        {"min_value_sat": "1_000"},
+        {"min_conf": "２"},
+        {"scripts": ["51 52"]},
+        {"op_returns": " "},
+        {"scripts": []},
+        {"addresses": []},
+        {"descriptors": []},
     ],
     ids=lambda fields: next(iter(fields)),
 )
