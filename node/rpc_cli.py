@@ -5,6 +5,7 @@ a script calls it hundreds of times, and each call pays for every import.
 """
 
 import base64
+import http.client
 import json
 import os
 import sys
@@ -20,7 +21,6 @@ from clarion.node.options.load import Loaded, load_settings
 from clarion.node.options.option import Category, Kind, Option
 from clarion.node.options.reader import OptionReader
 from clarion.node.options.values import check_port, split_host_port
-from clarion.node.rpc_connection import post
 from clarion.node.rpc_conversion import UnreadableArgument, convert_named, convert_positional
 
 DEFAULT_TIMEOUT_S = 900
@@ -228,17 +228,22 @@ class _Caller:
 
     def _post(self, credentials: str, body: bytes) -> tuple[int, bytes]:
         limit = self._read.number("rpcclienttimeout", DEFAULT_TIMEOUT_S)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=limit if limit > 0 else None)
         headers = {
             "Content-Type": "application/json",
             "Authorization": "Basic " + base64.b64encode(credentials.encode()).decode(),
         }
         try:
-            return post(self.host, self.port, self._path, headers, body, limit if limit > 0 else None)
-        except OSError as error:
+            connection.request("POST", self._path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as error:
             raise ConnectionFailed(
                 f"Could not connect to the server {self.host}:{self.port} ({error})\n\nMake sure the clarion server is "
                 'running and that you are connecting to the correct RPC port.\nUse "clarion-cli -help" for more info.'
             ) from None
+        finally:
+            connection.close()
 
 
 def _read_text(path: Path) -> str | None:

@@ -22,8 +22,6 @@ def test_a_call_loads_neither_the_methods_nor_the_large_libraries(tmp_path: obje
         "clarion.api",
         "clarion.node.config",
         "asyncio",
-        "email",
         "importlib.metadata",
         "sqlalchemy",
-        "ssl",
     }
