@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clarion import __version__
-from clarion.api.asgi import send_answer
+from clarion.api.asgi import CORE_METHODS, header, send_answer
 from clarion.api.auth import is_allowed
 from clarion.api.executor import Executor
 from clarion.api.lanes_endpoint import LANES_PATH, LanesEndpoint
@@ -117,6 +117,7 @@ class Gate:
     def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
         self._app = app
         self._allowed = settings.allowed
+        self._max_body_bytes = settings.max_body_bytes
         self._limit = settings.rpc_threads + settings.rpc_work_queue
         self._open = 0
         self._known: dict[str, bool] = {}
@@ -137,6 +138,9 @@ class Gate:
             await send_answer(send, 403)
         elif scope["method"] not in _METHODS:
             await send_answer(send, 405)
+        elif _declared_length(scope) > self._max_body_bytes:
+            # Nobody waits for a body that will be refused.
+            await send_answer(send, 413, extra=[(b"connection", b"close")])
         elif scope["path"] == EVENTS_PATH:
             # Streams stay open for days and hold no thread: they are no queued work.
             await self._app(scope, receive, send)
@@ -160,6 +164,11 @@ class Gate:
                 self._open -= 1
 
 
+def _declared_length(scope: Scope) -> int:
+    text = header(scope, b"content-length")
+    return int(text) if text is not None and text.isdigit() else 0
+
+
 def _plugin_routes(route: Route, executor: Executor) -> list[BaseRoute]:
     app = PluginRoute(route, executor)
     return [StreamRoute(route.path, app, app), AsgiRoute(route.path + "/", app, prefix=True)]
@@ -167,7 +176,7 @@ def _plugin_routes(route: Route, executor: Executor) -> list[BaseRoute]:
 
 async def _unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "http":
-        await send_answer(send, 404)
+        await send_answer(send, 404 if scope["method"] in CORE_METHODS else 405)
 
 
 def create_app(context: ReaderContext) -> FastAPI:

@@ -20,6 +20,10 @@ CHALLENGE: Headers = [(b"www-authenticate", b'Basic realm="jsonrpc"')]
 """What goes with status 401: how to say who one is."""
 
 
+CORE_METHODS = frozenset({"GET", "HEAD", "POST", "PUT"})
+"""What the reference's server knows: any other method is refused before the path is looked at."""
+
+
 async def read_body(receive: Receive, limit: int) -> bytes | None:
     """Return the request's body, None if it is longer than `limit` bytes or the client left."""
     chunks = []

@@ -25,6 +25,11 @@ RESERVED_DESCRIPTORS = 256
 
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
+_BAD_REQUEST = (
+    b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/html; charset=ISO-8859-1\r\n"
+    b"content-length: 0\r\n\r\n"
+)
+
 
 def max_connections() -> int:
     """Return how many connections this process may hold open."""
@@ -62,6 +67,11 @@ class HttpProtocol(HttpToolsProtocol):
         super().data_received(data)
         if not self._is_answering:
             self._wait_for_more()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what can't be understood, with as few words as the reference does."""
+        self.transport.write(_BAD_REQUEST)
+        self.transport.close()
 
     def on_message_begin(self) -> None:
         """A request begins."""

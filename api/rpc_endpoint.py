@@ -8,7 +8,17 @@ import logging
 from functools import partial
 
 from clarion.api import jsonrpc
-from clarion.api.asgi import CHALLENGE, Receive, Scope, Send, header, read_body, send_answer, wait_for_leave
+from clarion.api.asgi import (
+    CHALLENGE,
+    CORE_METHODS,
+    Receive,
+    Scope,
+    Send,
+    header,
+    read_body,
+    send_answer,
+    wait_for_leave,
+)
 from clarion.api.auth import Authenticator
 from clarion.api.executor import Executor
 from clarion.api.settings import ApiSettings
@@ -29,7 +39,8 @@ class RpcEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            await send_answer(send, 405, b"JSONRPC server handles only POST requests")
+            known = scope["method"] in CORE_METHODS
+            await send_answer(send, 405, b"JSONRPC server handles only POST requests" if known else b"")
             return
         authorization = header(scope, b"authorization")
         if authorization is None:

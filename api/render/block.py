@@ -16,7 +16,7 @@ from clarion.node.primitives.address import AddressFormat, AddressPrefixes
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import BlockHash, hash_to_hex
-from clarion.node.primitives.transaction import Transaction
+from clarion.node.primitives.transaction import WITNESS_SCALE_FACTOR, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +76,13 @@ def coinbase_json(coinbase: Transaction) -> dict[str, Any]:
     return out
 
 
-def block_summary(block: Block) -> dict[str, Any]:
-    """Return what `getblock` shows between the header and the transactions."""
+def block_summary(base_size: int, size: int, coinbase: Transaction) -> dict[str, Any]:
+    """Return what `getblock` shows between the header and the transactions; sizes without and with witnesses."""
     return {
-        "strippedsize": block.base_size,
-        "size": len(block.raw),
-        "weight": block.weight,
-        "coinbase_tx": coinbase_json(block.txs[0]),
+        "strippedsize": base_size,
+        "size": size,
+        "weight": base_size * (WITNESS_SCALE_FACTOR - 1) + size,
+        "coinbase_tx": coinbase_json(coinbase),
     }
 
 
@@ -99,7 +99,7 @@ def block_contents(
     `undo[i]` are the coins that transaction i + 1 spends; without it no fee and no prevout is shown. REST's `block`
     is verbosity 3, `block/notxdetails` is 1. Only orjson can encode the result. It never changes.
     """
-    out = block_summary(block)
+    out = block_summary(block.base_size, len(block.raw), block.txs[0])
     if verbosity <= 1:
         out["tx"] = [hash_to_hex(tx.txid) for tx in block.txs]
         return out

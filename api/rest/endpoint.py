@@ -3,7 +3,7 @@
 Owns: which prefix leads to which answer, and warm-up. Never: the answers.
 """
 
-from clarion.api.asgi import Receive, Scope, Send, read_body, send_answer
+from clarion.api.asgi import CORE_METHODS, Receive, Scope, Send, read_body, send_answer
 from clarion.api.executor import Executor
 from clarion.api.rest import blocks, chain, filters, transactions, utxos
 from clarion.api.rest.request import RestAnswer, RestError, RestRequest, parse_request
@@ -29,6 +29,9 @@ class RestEndpoint:
         self._max_body_bytes = executor.context.settings.max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in CORE_METHODS:
+            await send_answer(send, 405)
+            return
         path = bytes(scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         path = path.partition("?")[0]
         for route in ROUTES:

@@ -125,7 +125,7 @@ def block_json(ctx: ReaderContext, place: HeaderPlace, row: BlockRow, verbosity:
     def make() -> bytes:
         if verbosity == 1:
             facts = block_facts(ctx, row)
-            return orjson.dumps(facts.summary | {"tx": [hash_to_hex(txid) for txid in facts.levels[0]]})
+            return orjson.dumps(facts.summary | {"tx": [hash_to_hex(txid) for txid in facts.txids]})
         block = Block.parse(reader.read_block(row))
         undo = _undo(lambda: reader.read_undo(row)) if with_undo else None
         return orjson.dumps(block_contents(block, ctx.params, verbosity, undo))

@@ -46,7 +46,7 @@ def preciousblock(ctx: NodeContext, blockhash: str) -> None:
 
 @rpc_method(
     "invalidateblock",
-    category="blockchain",
+    category="hidden",
     where=NODE,
     description="Marks a block as invalid for good, as if it broke a consensus rule, and leaves its chain.",
     args=[_block_arg("hash of the block to mark as invalid")],
@@ -61,7 +61,7 @@ def invalidateblock(ctx: NodeContext, blockhash: str) -> None:
 
 @rpc_method(
     "reconsiderblock",
-    category="blockchain",
+    category="hidden",
     where=NODE,
     description="Takes the mark of invalidity off a block, its ancestors and its descendants.\n"
     "This undoes what invalidateblock did.",

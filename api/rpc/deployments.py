@@ -86,24 +86,29 @@ def getdeploymentinfo(ctx: NodeContext, blockhash: str | None) -> dict[str, Any]
     entry = manager.tip if blockhash is None else manager.lookup(BlockHash(parse_hash(blockhash, "blockhash")))
     if entry is None:
         raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Block not found")
+    # The states are walked without the chain lock: what lies behind a block never changes.
+    return deployment_info(entry, ctx.params)
+
+
+def deployment_info(entry: ChainPosition, params: ChainParams) -> dict[str, Any]:
+    """Return the answer of `getdeploymentinfo` for a block."""
     deployments: dict[str, Any] = {
         name: {
             "type": "buried",
-            "active": buried_active_after(entry, ctx.params, name),
-            "height": ctx.params.buried_height(name),
+            "active": buried_active_after(entry, params, name),
+            "height": params.buried_height(name),
         }
         for name in BURIED
-        if buried_enabled(ctx.params, name)
+        if buried_enabled(params, name)
     }
-    # The states are walked without the chain lock: what lies behind a block never changes.
-    versionbits = VersionBits(ctx.params)
-    for name, deployment in ctx.params.deployments.items():
+    versionbits = VersionBits(params)
+    for name, deployment in params.deployments.items():
         if deployment.start_time != NEVER_ACTIVE:
-            deployments[name] = _bip9_json(versionbits, ctx.params, entry, name)
+            deployments[name] = _bip9_json(versionbits, params, entry, name)
     return {
         "hash": hash_to_hex(entry.hash),
         "height": entry.height,
-        "script_flags": flag_names(block_script_flags(entry, ctx.params)),
+        "script_flags": flag_names(block_script_flags(entry, params)),
         "deployments": deployments,
     }
 

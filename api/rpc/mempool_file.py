@@ -45,6 +45,7 @@ def savemempool(ctx: NodeContext) -> dict[str, str]:
             "options",
             ArgType.OBJ_NAMED_PARAMS,
             "what is taken over from the file",
+            oneline="options",
             inner=(
                 Arg(
                     "use_current_time",

@@ -61,7 +61,7 @@ def getmempoolcluster(ctx: NodeContext, txid: str) -> dict[str, Any]:
 
 @rpc_method(
     "getmempoolfeeratediagram",
-    category="blockchain",
+    category="hidden",
     where=NODE,
     description="Returns how fees and weight add up along the mempool in mining order.",
     results=Result(

@@ -14,12 +14,14 @@ import orjson
 from clarion.api.rpc import registry
 from clarion.api.rpc.context import ScanState
 from clarion.api.rpc.control import STOPPING
+from clarion.api.rpc.deployments import deployment_info
 from clarion.api.rpc.errors import RpcCode
 from clarion.api.rpc.node_methods import CallRunner, load_methods
 from clarion.api.rpc.parse import UINT32, parse_hash, parse_int
 from clarion.api.rpc.reader_chain import chain_info, chain_tips, index_info
 from clarion.api.rpc.scan import scan_state
 from clarion.api.rpc.scan_blocks import block_scan_state
+from clarion.api.rpc.stored_position import StoredPosition
 from clarion.api.rpc.utxo import unspent_json
 from clarion.api.rpc.waiting import Waiting
 from clarion.node.errors import RpcError
@@ -76,6 +78,7 @@ class ReaderMethods(CallRunner):
             "_wait_events": self._wait_for_events,
             "getblockchaininfo": lambda: chain_info(reader, params),
             "getchaintips": lambda: chain_tips(reader),
+            "getdeploymentinfo": self._getdeploymentinfo,
             "getindexinfo": lambda wanted: index_info(reader, indexes, open_index, wanted),
             "gettxout": self._gettxout,
             "stop": self._stop,
@@ -160,6 +163,13 @@ class ReaderMethods(CallRunner):
         self._refuse_mempool(include_mempool)
         height, tip, (coin,) = self._coins_at_tip([outpoint])
         return None if coin is None else unspent_json(coin, tip, height, self._params)
+
+    def _getdeploymentinfo(self, blockhash: str | None) -> dict[str, Any]:
+        with self._reader.snapshot() as snapshot:
+            row = snapshot.tip() if blockhash is None else snapshot.block(parse_hash(blockhash, "blockhash"))
+            if row is None:
+                raise RpcError(RpcCode.INVALID_ADDRESS_OR_KEY, "Block not found")
+            return deployment_info(StoredPosition(snapshot, row), self._params)
 
     @staticmethod
     def _refuse_mempool(asked: bool) -> None:

@@ -5,15 +5,15 @@ Owns: finding the block, and the errors. Never: the tree (`node.primitives.parti
 
 from typing import Any
 
-from clarion.api.rpc.block_facts import block_facts
+from clarion.api.rpc.block_facts import block_merkle_levels
 from clarion.api.rpc.blocks import find_row, missing_reason
 from clarion.api.rpc.context import ReaderContext
 from clarion.api.rpc.errors import RpcCode
-from clarion.api.rpc.parse import is_hex, parse_hash, parse_str
+from clarion.api.rpc.parse import parse_hash, parse_hex, parse_str
 from clarion.api.rpc.registry import READER, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.api.rpc.transaction_lookup import find_indexed
-from clarion.node.errors import BlockFileError, DecodeError, RpcError
+from clarion.node.errors import BlockFileError, DecodeError, EndOfData, RpcError
 from clarion.node.primitives.block import HEADER_SIZE, BlockHeader
 from clarion.node.primitives.ids import Txid, hash_to_hex
 from clarion.node.primitives.partial_merkle_tree import PartialMerkleTree, partial_merkle_tree
@@ -48,7 +48,7 @@ def gettxoutproof(ctx: ReaderContext, txids: list[Any], blockhash: str | None) -
     if not row.status & HAVE_DATA:
         raise RpcError(RpcCode.MISC_ERROR, f"Block not available ({missing_reason(row)})")
     try:
-        levels = block_facts(ctx, row).levels
+        levels = block_merkle_levels(ctx, row)
     except BlockFileError:
         raise RpcError(RpcCode.INTERNAL_ERROR, "Can't read block from disk") from None
     if not wanted.issubset(levels[0]):
@@ -110,12 +110,12 @@ def _row_of(ctx: ReaderContext, wanted: set[Txid]) -> BlockRow:
 def verifytxoutproof(ctx: ReaderContext, proof: str) -> list[str]:
     """Return the proven txids. Raises RpcError -5 if the block is not in the chain, -1 for bytes that are no proof."""
     text = parse_str(proof)
-    if not is_hex(text) and text:
-        raise RpcError(RpcCode.INVALID_PARAMETER, f"proof must be hexadecimal string (not '{text}')")
-    raw = bytes.fromhex(text)
+    raw = parse_hex(text, "proof")
     try:
         header = BlockHeader.parse(raw)
         tree = PartialMerkleTree.parse(raw, HEADER_SIZE)
+    except EndOfData:
+        raise RpcError(RpcCode.MISC_ERROR, "SpanReader::read(): end of data: iostream error") from None
     except DecodeError as error:
         raise RpcError(RpcCode.MISC_ERROR, str(error)) from None
     try:

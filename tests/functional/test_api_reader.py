@@ -49,6 +49,7 @@ READS = [
     ("getblockcount", []),
     ("getblockchaininfo", []),
     ("getchaintips", []),
+    ("getdeploymentinfo", []),
     ("getindexinfo", []),
     ("getindexinfo", ["txindex"]),
     ("getindexinfo", ["nosuch"]),

@@ -137,6 +137,7 @@ def test_what_is_no_request_of_ours(head: str) -> None:
 
     (written,) = asyncio.run(answered(app, head.encode() + b"\r\n\r\n"))
     assert written.startswith(b"HTTP/1.1 400 ")
+    assert written.endswith(b"content-length: 0\r\n\r\n")
 
 
 async def status_lines(count: int) -> list[bytes]:

@@ -47,6 +47,18 @@ def test_unknown_verb(stack: ApiStack) -> None:
     assert stack.request("BREW", "/").status_code == 405
 
 
+def test_a_body_that_says_that_it_is_too_long_is_not_waited_for(stack: ApiStack) -> None:
+    answer = stack.request("POST", "/", headers={"Content-Length": str((32 << 20) + 1)})
+    assert (answer.status_code, answer.headers["connection"]) == (413, "close")
+
+
+@pytest.mark.parametrize("verb", ["DELETE", "OPTIONS", "PATCH"])
+@pytest.mark.parametrize("path", ["/", "/nosuch", "/rest/chaininfo.json"])
+def test_verb_that_the_reference_does_not_know(stack: ApiStack, verb: str, path: str) -> None:
+    answer = stack.request(verb, path)
+    assert (answer.status_code, answer.content) == (405, b"")
+
+
 def test_no_credentials(stack: ApiStack) -> None:
     answer = stack.post(CALL, auth=None)
     assert (answer.status_code, answer.content) == (401, b"")

@@ -8,7 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
+from clarion.api.rpc.deployments import deployment_info
 from clarion.api.rpc.reader_chain import chain_info, chain_tips
+from clarion.api.rpc.stored_position import StoredPosition
 from clarion.node.storage.chain_reader import ChainReader
 from helpers.api_stack import ApiStack
 
@@ -54,6 +56,17 @@ def test_chain(stack: ApiStack, reader: ChainReader) -> None:
     for name in changing:
         assert float(found.pop(name)) == pytest.approx(float(expected.pop(name)))
     assert found == expected
+
+
+def test_deployments(stack: ApiStack, reader: ChainReader) -> None:
+    stack.result("generatetodescriptor", 150, "raw(51)")
+    stale = next(tip["hash"] for tip in stack.result("getchaintips") if tip["status"] == "valid-fork")
+    for block_hash in (stack.result("getbestblockhash"), stack.result("getblockhash", 144), stale):
+        with reader.snapshot() as snapshot:
+            row = snapshot.block(bytes.fromhex(block_hash)[::-1])
+            assert row is not None
+            found = deployment_info(StoredPosition(snapshot, row), stack.node.params)
+        assert as_told(found) == as_told(stack.result("getdeploymentinfo", block_hash))
 
 
 def test_pruned_blocks_are_noticed(stack: ApiStack, reader: ChainReader) -> None:
