@@ -103,3 +103,20 @@ def test_both_show_each_other_alike(tmp_path: Path) -> None:
         its, our = (node.rpc("getnetworkinfo") for node in (reference, ours))
         assert list(its) == list(our)
         assert {name: its[name] for name in OF_THE_NODE} == {name: our[name] for name in OF_THE_NODE}
+
+
+def test_a_signet_of_ones_own(tmp_path: Path) -> None:
+    port, challenge = free_port(), "-signetchallenge=51"
+    reference = ReferenceNode(
+        tmp_path / "reference", challenge, "-listen=1", f"-bind=127.0.0.1:{port}", TRUST, chain="signet"
+    )
+    ours = Node(tmp_path / "ours", challenge, TRUST, chain="signet")
+    with reference, ours:
+        # Its target takes some million tries a block.
+        while reference.rpc("getblockcount") < 2:
+            reference.rpc("generatetodescriptor", 1, "raw(51)", 100_000_000)
+        ours.rpc("addnode", f"127.0.0.1:{port}", "onetry")
+        wait_same_tip(reference, ours)
+        reference.rpc("generatetodescriptor", 1, "raw(51)", 100_000_000)
+        wait_same_tip(reference, ours)
+        assert ours.rpc("getblockcount") == 3
