@@ -5,7 +5,7 @@ it exits when its pipe closes.
 
 Messages, node to child: ("sync", id, seq), ("ask", id, action, name, argument), ("stop", timeout_s). Child to node:
 ("ready", descriptions), ("failed", error), ("synced", id), ("answer", id, value or error), ("told", positions,
-heights), ("leaking", lane, reason), ("log", name, level, text), ("stopped",).
+heights), ("leaking", lanes, reason), ("log", name, level, text), ("stopped",).
 """
 
 import logging
@@ -15,7 +15,7 @@ import pickle
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any
@@ -128,9 +128,9 @@ def _start_engine(
 
 
 def _watch_memory(setup: EventsSetup, engine: EventsEngine, uplink: Uplink) -> None:
-    def leave(name: str, reason: str) -> None:
+    def leave(names: Sequence[str], reason: str) -> None:
         uplink.send("told", engine.positions(), engine.heights())
-        uplink.send("leaking", name, reason)
+        uplink.send("leaking", list(names), reason)
         # Only the end of the process gives the memory back.
         os._exit(LEAK_STATUS)
 

@@ -15,6 +15,7 @@ from clarion.node.errors import ClarionError
 from clarion.notifiers.feed import Feed, FeedEvent
 from clarion.notifiers.lanes.lane_state import LaneState
 from clarion.notifiers.lanes.stored_place import StoredPlace
+from clarion.notifiers.memory_trace import code_of
 from clarion.notifiers.memory_watch import is_foreign, resident_bytes
 from clarion.notifiers.notifier import Notifier, takes_early
 
@@ -49,6 +50,7 @@ class Lane:
         self._place = place
         self._on_progress = on_progress
         self.is_weighed = is_foreign(notifier)
+        self.code = code_of(notifier)
         self._takes_early = takes_early(notifier)
         self._early: dict[int, FeedEvent] = {}
         self._woken = threading.Event()

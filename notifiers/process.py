@@ -284,6 +284,13 @@ class EventsProcess:
         if not self._stopping.is_set():
             _log.error("events process: ended with status %s, starting it again", child.process.exitcode)
 
+    def _leaking(self, names: Sequence[str], reason: str) -> None:
+        for name in names:
+            self._held[name] = reason
+            _log.error("%s: paused: %s; resumelane makes it go on", name, reason)
+        if not names:
+            _log.error("events process: %s; it is started again, which gives the memory back", reason)
+
     def _handle(self, message: tuple[Any, ...]) -> None:
         if message[0] == "told":
             self._positions, self._heights = message[1], message[2]
@@ -298,7 +305,6 @@ class EventsProcess:
             if question is not None:
                 question.set_result(message[2])
         elif message[0] == "leaking":
-            self._held[message[1]] = message[2]
-            _log.error("%s: paused: %s; resumelane makes it go on", message[1], message[2])
+            self._leaking(message[1], message[2])
         elif message[0] == "log":
             logging.getLogger(message[1]).log(message[2], "%s", message[3])

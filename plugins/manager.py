@@ -80,6 +80,10 @@ class Plugins:
             if any(each.plugin_name == name and (each.wrapper or each.hookwrapper) for each in caller.get_hookimpls()):
                 raise PluginError(f"plugin {name}: {caller.name} is a wrapper, but no plugin may wrap another's hook")
 
+    def plugin(self, name: str) -> object:
+        """Return the module or object that was registered under a name; None for another name."""
+        return self._manager.get_plugin(name)
+
     def implements(self, name: str, hook: str) -> bool:
         """Whether plugin `name` has an implementation of `hook`."""
         return self._implementation(name, hook) is not None

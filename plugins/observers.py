@@ -28,6 +28,7 @@ class PluginObserver:
         self.name = f"plugin {plugin_name}"
         self._plugins = plugins
         self._plugin_name = plugin_name
+        self.weighed_code = plugins.plugin(plugin_name)
         self._hooks = {_HOOK_EVENTS[hook]: hook for hook in observed_hooks(plugins, plugin_name)}
 
     def open(self) -> None:

@@ -21,6 +21,7 @@ from clarion.notifiers.lanes.notify_option import Delivery
 from clarion.notifiers.lanes.outbox import Outbox
 from clarion.notifiers.lanes.services import LaneServices
 from clarion.notifiers.lanes.transport import Message
+from clarion.notifiers.memory_trace import code_of
 from clarion.notifiers.memory_watch import is_foreign, resident_bytes
 
 _log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ class DeliveryLane:
         self.notifier = delivery
         self.state = LaneState()
         self.is_weighed = is_foreign(delivery.transport)
+        self.code = code_of(delivery.transport)
         self._services = services
         self._store = services.store
         self._now_seq = now_seq

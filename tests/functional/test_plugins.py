@@ -161,13 +161,43 @@ def test_plugin_that_leaks_is_paused_by_name_and_the_others_go_on(
         return {"state": ""}
 
     node.rpc("generatetodescriptor", 20, "raw(51)")
-    node.wait_until(lambda: f"{name}: paused: it took" in node.log(), 60)
+    node.wait_until(lambda: f"{name}: paused: it" in node.log(), 60)
     node.wait_until(lambda: {str(height) for height in range(21)} <= set(_heights(plugin)), 60)
     node.wait_until(lambda: lane()["state"] == "paused")
     assert "MiB of the events process (-eventsmemory=600)" in str(lane()["last_error"])
     node.rpc("resumelane", name)
     node.wait_until(lambda: lane().get("lag_events") == 0)
     assert lane()["state"] == "running"
+
+
+OWN_THREAD = """
+import threading, time
+from clarion.plugins import hookimpl
+
+kept = []
+
+def take():
+    while len(kept) < 900:
+        kept.append(b"x" * 1_000_000)
+        time.sleep(0.005)
+
+@hookimpl
+def block_connected(event):
+    if event.height == 1:
+        threading.Thread(target=take, daemon=True).start()
+"""
+
+
+def test_plugin_that_leaks_on_a_thread_of_its_own_is_paused_and_the_others_go_on(
+    plugin: Path, clarion_node: Callable[..., RegtestNode]
+) -> None:
+    (plugin / "own_thread.py").write_text(OWN_THREAD)
+    node = clarion_node("-plugin=every_kind", "-plugin=own_thread", "-eventsmemory=300")
+    node.rpc("generatetodescriptor", 2, "raw(51)")
+    node.wait_until(lambda: "plugin own_thread: paused: its code took" in node.log(), 60)
+    node.rpc("generatetodescriptor", 3, "raw(51)")
+    node.wait_until(lambda: {str(height) for height in range(6)} <= set(_heights(plugin)), 60)
+    assert "every_kind: paused" not in node.log()
 
 
 def test_what_a_node_refuses_is_an_error_here(clarion_node: Callable[..., RegtestNode]) -> None:
