@@ -13,7 +13,7 @@ import orjson
 from clarion.api.asgi import Headers, Receive, Scope, Send, header, read_get_or_post, send_answer, wait_for_leave
 from clarion.api.settings import ApiSettings
 from clarion.api.streams.access import AccessCheck
-from clarion.api.streams.hub import StreamHub
+from clarion.api.streams.hub import StreamHub, take_on_reorg
 from clarion.api.streams.subscription import Message, Subscription
 from clarion.node.errors import RpcError, StorageError, StreamError, text_for_clients
 from clarion.notifiers.stream.messages import error_message
@@ -63,7 +63,7 @@ class EventsEndpoint:
         try:
             fields = _fields(scope, body)
             wait_s, limit = _poll(fields)
-            refuse_stale = str(fields.pop("on_reorg", "")) == "409"
+            refuse_stale = take_on_reorg(fields)
             request = parse_request(fields, self._params)
             subscription = await self._hub.subscribe(request, refuse_stale=refuse_stale)
         except StreamError as error:

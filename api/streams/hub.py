@@ -7,7 +7,7 @@ An idle subscriber is an entry in the index; no task runs for it and nothing is 
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -35,6 +35,15 @@ _NOBODY_YET = 1 << 62
 
 def _place(cursor: Cursor) -> tuple[int, int]:
     return cursor.seq, cursor.index
+
+
+def take_on_reorg(fields: dict[str, Any]) -> bool:
+    """Take `on_reorg` out of the fields; whether a cursor that left the chain is to be refused. Raises StreamError."""
+    if "on_reorg" not in fields:
+        return False
+    if str(fields.pop("on_reorg")) != "409":
+        raise StreamError("bad-request", "on_reorg: 409 expected; leave it out to be told what to undo as events")
+    return True
 
 
 class StreamHub:

@@ -14,7 +14,7 @@ from clarion.api.asgi import Receive, Scope, Send
 from clarion.api.auth import is_allowed
 from clarion.api.settings import ApiSettings
 from clarion.api.streams.access import Access, AccessCheck
-from clarion.api.streams.hub import StreamHub
+from clarion.api.streams.hub import StreamHub, take_on_reorg
 from clarion.api.streams.subscription import Subscription
 from clarion.node.errors import RpcError, StorageError, StreamError, text_for_clients
 from clarion.notifiers.stream.messages import error_message, notice
@@ -92,7 +92,7 @@ class _Connection:
             raise StreamError("bad-request", f"there is a subscription {name!r} already")
         if len(self._tasks) >= MAX_SUBSCRIPTIONS:
             raise StreamError("bad-request", f"more than {MAX_SUBSCRIPTIONS} subscriptions on one connection")
-        refuse_stale = str(fields.pop("on_reorg", "")) == "409"
+        refuse_stale = take_on_reorg(fields)
         subscription = await self._hub.subscribe(parse_request(fields, self._params), refuse_stale=refuse_stale)
         self._tasks[name] = asyncio.create_task(self._pass_on(name, subscription))
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from clarion.api.streams import subscription as subscription_module
-from clarion.api.streams.hub import StreamHub
+from clarion.api.streams.hub import StreamHub, take_on_reorg
 from clarion.api.streams.subscription import Message, Subscription
-from clarion.node.errors import StorageError
+from clarion.node.errors import StorageError, StreamError
 from clarion.node.events.cursor import Cursor
 from clarion.node.storage.chain_reader import ChainReader
 from clarion.notifiers.stream.filters import EventFilter
@@ -119,6 +119,15 @@ def test_subscribers_are_not_left_waiting_when_news_can_not_be_read(
         assert len(await _take(await hub.subscribe(START), 13)) >= 13
 
     _run(executor, play)
+
+
+def test_on_reorg_is_409_or_left_out() -> None:
+    fields = {"on_reorg": 409, "from": "now"}
+    assert take_on_reorg(fields)
+    assert not take_on_reorg(fields)
+    assert fields == {"from": "now"}
+    with pytest.raises(StreamError, match="on_reorg: 409 expected"):
+        take_on_reorg({"on_reorg": "4O9"})
 
 
 def test_idle_subscribers_ask_the_node_nothing(executor: FakeExecutor) -> None:
