@@ -144,7 +144,7 @@ def measure(sizes: Sizes, work: Path, only: set[str]) -> None:
             str(work / f"headers-{sizes.headers}"), f"--headers={sizes.headers}",
         ),
         "api": lambda report: run_api(report, *make_chain_file(work, API_BLOCKS), work, sizes.api_seconds),
-        "lock": lambda report: run_lock_table(report, make_chain_file(work, API_BLOCKS)[0], work, sizes.api_seconds),
+        "lock": lambda report: run_lock_table(report, make_chain_file(work, API_BLOCKS)[0], work),
         "latency": lambda report: run_latency(report, path, work, min(sizes.last + 4, sizes.blocks // 2)),
         "transports": lambda report: run_transports(report, work, sizes.messages),
         "replay": lambda report: run_replay(report, path, what, work),

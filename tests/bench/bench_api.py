@@ -6,8 +6,8 @@ Owns: the nodes, the requests, the tables. Never: counting (see `api_load`).
 import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from statistics import median
 
@@ -26,6 +26,9 @@ LOCK_CLIENTS = (1, 8, 16)
 ROTATION = 20
 ROUNDS = 3
 """Windows of each cell of the lock table: now and then the machine itself stands still for a tenth of a second."""
+LOCK_WINDOW_S = 1
+"""Twenty-one cells of three columns in three rounds: with loading the two nodes some six minutes."""
+
 BELOW_TIP = 3
 """How far below the tip the block that all ask for is."""
 
@@ -190,7 +193,7 @@ class Feeder:
         self._thread.join()
 
 
-def run_lock_table(report: Report, path: Path, work: Path, seconds: int, names: Sequence[str] = LOCK_QUESTIONS) -> None:
+def run_lock_table(report: Report, path: Path, work: Path, names: Sequence[str] = LOCK_QUESTIONS) -> None:
     """Measure the reads while nothing happens, while another node is fed, and while the node itself is."""
     report.section("The API beside the chain lock")
     if not have_wrk():
@@ -199,36 +202,40 @@ def run_lock_table(report: Report, path: Path, work: Path, seconds: int, names: 
     height = len(read_blocks(path))
     report.text(
         f"The block of height {height - BELOW_TIP}; requests a second (99th percentile in milliseconds), each the median of "
-        f"{ROUNDS} windows of {seconds} s, the three columns in turn. Fed: a client has the node leave its last {BELOW_TIP} "
-        "full blocks and connect them again, without pause. What this costs because two cores do more work shows the column "
-        "*another node fed*: the same is done to a second node on the same machine, with which nothing is shared but the "
-        f"processor. Load average before: {load_average()}."
+        f"{ROUNDS} windows of {LOCK_WINDOW_S} s, the three columns in turn. Fed: a client has the node leave its last "
+        f"{BELOW_TIP} full blocks and connect them again, without pause. What this costs because two cores do more work shows "
+        "the column *another node fed*: the same is done to a second node on the same machine, with which nothing is shared "
+        f"but the processor. Load average before: {load_average()}."
     )
-    rows: list[list[object]] = []
     with loaded(work / "api", path, height) as node, loaded(work / "api-other", path, height) as other:
         asked = questions(node, block_hashes(node, height - BELOW_TIP, 1))
-        for name in names:
-            for clients in LOCK_CLIENTS:
-                run_load(node.rpc_port, asked[name], clients, 1)
-                cells = lock_cells(node, other, height, asked[name], clients, seconds)
-                idle, beside, fed = (cell.p99_ms for cell in cells)
-                shown = [f"{cell.per_second:,.0f} ({cell.p99_ms:,.1f})" for cell in cells]
-                rows.append([f"{name}, {clients}", *shown, fed / idle, fed / beside])
-                print(rows[-1], flush=True)
+        cells = {(name, clients): asked[name] for name in names for clients in LOCK_CLIENTS}
+        for (_, clients), requests in cells.items():
+            run_load(node.rpc_port, requests, clients, LOCK_WINDOW_S)
+        found = lock_windows(node, other, height, cells)
+    rows: list[list[object]] = []
+    for (name, clients), columns in found.items():
+        loads = [Load(*[median(numbers) for numbers in zip(*windows, strict=True)]) for windows in columns]
+        idle, beside, fed = (load.p99_ms for load in loads)
+        shown = [f"{load.per_second:,.0f} ({load.p99_ms:,.1f})" for load in loads]
+        rows.append([f"{name}, {clients}", *shown, fed / idle, fed / beside])
     head = ["clients", "idle", "another node fed", "fed", "p99, fed to idle", "p99, fed to another node fed"]
     report.table(head, rows)
 
 
-def lock_cells(
-    node: BenchNode, other: BenchNode, height: int, requests: Sequence[Request], clients: int, seconds: int
-) -> list[Load]:
-    """Return the load while nothing happens, while another node is fed, and while the node itself is."""
-    found: list[list[Load]] = []
+def lock_windows(
+    node: BenchNode, other: BenchNode, height: int, cells: Mapping[tuple[str, int], Sequence[Request]]
+) -> dict[tuple[str, int], list[list[Load]]]:
+    """Return the windows of each question and number of clients: idle, while another node is fed, while the node is.
+
+    A feeder goes on for all cells of a column: to start and end one for each window would take longer than the windows.
+    """
+    found: dict[tuple[str, int], list[list[Load]]] = {cell: [[], [], []] for cell in cells}
     for _ in range(ROUNDS):
-        asking = (node.rpc_port, requests, clients, seconds)
-        windows = [run_load(*asking)]
-        for fed in (other, node):
-            with Feeder(fed, height):
-                windows.append(run_load(*asking))
-        found.append(windows)
-    return [Load(*[median(numbers) for numbers in zip(*windows, strict=True)]) for windows in zip(*found, strict=True)]
+        for column, fed in enumerate((None, other, node)):
+            with Feeder(fed, height) if fed is not None else nullcontext():
+                for cell, requests in cells.items():
+                    load = run_load(node.rpc_port, requests, cell[1], LOCK_WINDOW_S)
+                    found[cell][column].append(load)
+                    print(*cell, ("idle", "another node fed", "fed")[column], load, flush=True)
+    return found
