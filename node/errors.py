@@ -8,6 +8,7 @@
     ├── InvalidData            data that breaks a rule; `reject_reason` and `debug` as the reference words them
     │   ├── BlockInvalid       the only error that may mark a block invalid
     │   └── TxInvalid
+    ├── SnapshotError          a file of unspent outputs, or the chain's state, does not allow to start from it
     ├── PeerError              a peer broke the protocol
     ├── StorageError           database or files: ours, never the data's fault
     │   └── BlockFileError     raw block or undo data that is missing or damaged
@@ -85,6 +86,10 @@ class BlockInvalid(InvalidData):
 
 class TxInvalid(InvalidData):
     """A transaction breaks a consensus rule or, in the mempool, policy."""
+
+
+class SnapshotError(ClarionError):
+    """A snapshot of all unspent outputs can't be used: the file, or what the node knows, is not as it must be."""
 
 
 class PeerError(ClarionError):

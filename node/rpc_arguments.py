@@ -90,6 +90,7 @@ ARGUMENTS = {
     "listbanned": "",
     "listdeadletters": "lane",
     "listlanes": "",
+    "loadtxoutset": "path",
     "logging": "include! exclude!",
     "mockscheduler": "delta_time!",
     "pauselane": "lane",

@@ -9,7 +9,7 @@ from clarion.api.rpc.parse import parse_hash
 from clarion.api.rpc.registry import NODE, rpc_method
 from clarion.api.rpc.spec import Arg, ArgType, Result, ResultType
 from clarion.node.chain.block_index import BlockIndexEntry
-from clarion.node.errors import RpcError
+from clarion.node.errors import RpcError, SnapshotError
 from clarion.node.primitives.ids import BlockHash
 
 _NOTHING = Result(ResultType.NONE)
@@ -54,9 +54,12 @@ def preciousblock(ctx: NodeContext, blockhash: str) -> None:
     examples=_EXAMPLES,
 )
 def invalidateblock(ctx: NodeContext, blockhash: str) -> None:
-    """Mark a block invalid."""
+    """Mark a block invalid. Raises RpcError -5, or -20 for one that a snapshot rests on."""
     entry = find_block(ctx, blockhash)
-    ctx.chain.submit(ctx.chain.manager.invalidate_block, entry).result()
+    try:
+        ctx.chain.submit(ctx.chain.manager.invalidate_block, entry).result()
+    except SnapshotError as error:
+        raise RpcError(RpcCode.DATABASE_ERROR, str(error)) from None
 
 
 @rpc_method(

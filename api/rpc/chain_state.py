@@ -1,10 +1,11 @@
-"""RPC methods about the chain that the live node answers: getblockchaininfo, getchainstates, getchaintips.
+"""RPC methods about the chain that the live node answers: getblockchaininfo, getchaintips.
 
 Owns: what they read from memory under the chain lock. Never: blocks' contents, how it is shown (`chain_answers`).
 """
 
 from typing import Any
 
+from clarion.api.render.numbers import number_json
 from clarion.api.rpc.chain_answers import (
     ChainTip,
     TipPlace,
@@ -18,6 +19,7 @@ from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.registry import NODE, rpc_method
 from clarion.api.rpc.spec import Result, ResultType
 from clarion.node.consensus.progress import guess_verification_progress
+from clarion.node.primitives.ids import hash_to_hex
 
 _T = ResultType
 
@@ -43,6 +45,20 @@ _T = ResultType
             Result(_T.NUM_TIME, "mediantime", "median time of the tip and its ten ancestors"),
             Result(_T.NUM, "verificationprogress", "estimated share of the chain that is verified, 0 to 1"),
             Result(_T.BOOL, "initialblockdownload", "whether the node is still catching up"),
+            Result(
+                _T.OBJ,
+                "backgroundvalidation",
+                "how far the history below a snapshot is validated; while it is",
+                (
+                    Result(_T.NUM, "snapshotheight", "height of the snapshot's block"),
+                    Result(_T.NUM, "blocks", "height of the chain that is validated"),
+                    Result(_T.STR, "bestblockhash", "hash of its tip"),
+                    Result(_T.NUM_TIME, "mediantime", "median time of its tip and the ten ancestors"),
+                    Result(_T.NUM, "verificationprogress", "estimated share of the history, 0 to 1"),
+                    Result(_T.STR_HEX, "chainwork", "expected number of hashes up to its tip, in hex"),
+                ),
+                optional=True,
+            ),
             Result(_T.STR_HEX, "chainwork", "expected number of hashes up to the tip, in hex"),
             Result(_T.NUM, "size_on_disk", "bytes of block and undo files"),
             Result(_T.BOOL, "pruned", "whether old blocks are removed"),
@@ -66,6 +82,9 @@ def getblockchaininfo(ctx: NodeContext) -> dict[str, Any]:
         )
     place = TipPlace(tip.height, tip.hash, tip.bits, tip.time, tip.median_time_past(), tip.chainwork)
     answer = chain_json(ctx.params, place, best_header.height, progress, initial_download, size_on_disk(ctx.blocks_dir))
+    background = _background_json(ctx)
+    if background is not None:
+        answer["backgroundvalidation"] = background
     answer["pruned"] = ctx.config.prune_mib > 0
     if ctx.config.prune_mib:
         pruned_to = ctx.pruner.prune_height(tip)
@@ -76,52 +95,21 @@ def getblockchaininfo(ctx: NodeContext) -> dict[str, Any]:
     return finish_chain_json(answer, ctx.params, ctx.warnings_json())
 
 
-@rpc_method(
-    "getchainstates",
-    category="blockchain",
-    where=NODE,
-    description="Returns the chainstates. There is one, whose blocks are all validated.",
-    results=Result(
-        _T.OBJ,
-        "",
-        "",
-        (
-            Result(_T.NUM, "headers", "height of the best header"),
-            Result(
-                _T.ARR,
-                "chainstates",
-                "the chainstates, the active one last",
-                (
-                    Result(
-                        _T.OBJ,
-                        "",
-                        "",
-                        (
-                            Result(_T.NUM, "blocks", "height of its chain"),
-                            Result(_T.STR_HEX, "bestblockhash", "hash of its tip"),
-                            Result(_T.STR_HEX, "bits", "the tip's target in compact form"),
-                            Result(_T.STR_HEX, "target", "the tip's target"),
-                            Result(_T.NUM, "difficulty", "the tip's difficulty"),
-                            Result(_T.NUM, "verificationprogress", "estimated share of the chain that is verified"),
-                            Result(_T.NUM, "coins_db_cache_bytes", "cache of the coins database"),
-                            Result(_T.NUM, "coins_tip_cache_bytes", "cache of coins that are not flushed yet"),
-                            Result(_T.BOOL, "validated", "whether every block behind it was validated"),
-                        ),
-                    ),
-                ),
-            ),
-        ),
-    ),
-)
-def getchainstates(ctx: NodeContext) -> dict[str, Any]:
-    """Return the only chainstate, as `getblockchaininfo` sees it."""
-    chain = getblockchaininfo(ctx)
-    members = ("blocks", "bestblockhash", "bits", "target", "difficulty", "verificationprogress")
-    state: dict[str, Any] = {name: chain[name] for name in members}
-    state["coins_db_cache_bytes"] = ctx.stores.coins.cache_bytes
-    state["coins_tip_cache_bytes"] = ctx.chain.manager.state.options.cache_bytes
-    state["validated"] = True
-    return {"headers": chain["headers"], "chainstates": [state]}
+def _background_json(ctx: NodeContext) -> dict[str, Any] | None:
+    """Return how far the history below a snapshot is validated, None without such a snapshot."""
+    state = ctx.chain.manager.state
+    with state.lock:
+        base, tip = state.snapshot_base, state.validated_tip
+        if base is None or tip is None:
+            return None
+        return {
+            "snapshotheight": base.height,
+            "blocks": tip.height,
+            "bestblockhash": hash_to_hex(tip.hash),
+            "mediantime": tip.median_time_past(),
+            "verificationprogress": number_json(tip.chain_tx_count / base.chain_tx_count),
+            "chainwork": f"{tip.chainwork:064x}",
+        }
 
 
 @rpc_method(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clarion.node.chain.indexes.indexes import Indexes
     from clarion.node.chain.prune import Pruner
     from clarion.node.chain.service import ChainService
+    from clarion.node.chain.snapshot.loading import SnapshotLoader
     from clarion.node.chain.stores import ChainStores
     from clarion.node.config import Config
     from clarion.node.mempool.fees.estimator import FeeEstimator
@@ -85,6 +86,7 @@ class NodeContext:
     last_event_seq: Callable[[], int]
     blocks_dir: Path
     stores: ChainStores
+    snapshots: SnapshotLoader
     pruner: Pruner
     miner: Miner
     templates: TemplateCache

@@ -34,6 +34,7 @@ METHOD_MODULES = (
     "chain_files",
     "chain_state",
     "chain_stats",
+    "chainstates",
     "connections",
     "block_filters",
     "coin_set",
@@ -77,6 +78,7 @@ METHOD_MODULES = (
     "util",
     "utxo",
     "utxo_snapshot",
+    "utxo_snapshot_loading",
 )
 """Modules of this package whose import registers the methods."""
 

@@ -16,6 +16,8 @@ from clarion.node.chain.indexes.indexes import Indexes
 from clarion.node.chain.manager import ChainManager
 from clarion.node.chain.prune import Pruner, has_pruned
 from clarion.node.chain.service import ChainService
+from clarion.node.chain.snapshot.loading import SnapshotLoader
+from clarion.node.chain.snapshot.validator import BackgroundValidator
 from clarion.node.chain.state import ChainOptions
 from clarion.node.chain.statistics import StatisticsKeeper
 from clarion.node.chain.verify import Verifier, check_at_start
@@ -142,6 +144,15 @@ class NodeCore:
         self.fee_estimator = make_fee_estimator(config, self.mempool.pool, self._cleanup)
         self.chain.start()
         self._cleanup.callback(self.chain.stop)
+        self.background = BackgroundValidator(self.chain, self.storage.stores)
+        self._cleanup.callback(self.background.stop)
+        self.snapshots = SnapshotLoader(
+            self.chain,
+            self.storage.database.snapshot,
+            lambda: len(self.mempool.pool),
+            self._interrupted,
+            self.background.start,
+        )
         self._cleanup.callback(self.hurry)
         say("Loading block index…")
         self._check_pruning()
@@ -157,12 +168,14 @@ class NodeCore:
         self.events.wait_ready()
 
     def start_indexes(self) -> None:
-        """Let the indexes and the statistics of blocks follow the chain."""
+        """Let the indexes and the statistics of blocks follow the chain, and validate the history below a snapshot."""
         self.indexes.start()
+        self.background.start()
         self.statistics.start(self.manager, self.storage.stores, self.indexes.recent)
 
     def interrupt_indexes(self) -> None:
-        """Have them end soon; returns at once."""
+        """Have them, and the validation of a history below a snapshot, end soon; returns at once."""
+        self.background.interrupt()
         self.indexes.interrupt()
         self.statistics.interrupt()
 
@@ -202,7 +215,12 @@ class NodeCore:
                 "pruned datadir may not have more than %d blocks; only checking available blocks", MIN_BLOCKS_TO_KEEP
             )
         say("Verifying blocks…")
-        verifier = Verifier(self.chain, self.storage.stores, pruned=config.prune_mib > 0, interrupted=self._interrupted)
+        verifier = Verifier(
+            self.chain,
+            self.storage.stores,
+            pruned=config.prune_mib > 0 or self.manager.state.snapshot_base is not None,
+            interrupted=self._interrupted,
+        )
         reason = check_at_start(
             verifier,
             self.manager.tip,

@@ -144,6 +144,7 @@ class Node:
                 request_stop=self.request_stop,
                 stopping=self._stop.is_set,
                 stores=core.storage.stores,
+                snapshots=core.snapshots,
                 pruner=core.pruner,
                 miner=miner,
                 templates=TemplateCache(miner),

@@ -3,9 +3,11 @@
 Owns: the order of opening and closing, and the locks on the data directory and the block files. Never: what is read or written.
 """
 
+import logging
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from clarion.node.app.snapshot import open_snapshot
 from clarion.node.chain.prune import PRUNED_KEY
 from clarion.node.chain.stores import ChainStores
 from clarion.node.config import Config, create_directories
@@ -22,6 +24,8 @@ from clarion.node.storage.xor_key import ensure_xor_key
 
 FAST_PRUNE_FILE_SIZE = 0x10000
 """Size of block files with `-fastprune`, as in the reference."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ def open_storage(config: Config, params: ChainParams, lock: DirectoryLock, *, re
             raise ConfigError(f"The database {database.name} is being restored: finish that with clarion db restore")
         if config.reindex or config.reindex_chainstate:
             _check_blocks_to_read(database, block_files, config)
+            if database.snapshot_record() is not None:
+                logger.info("[snapshot] deleting snapshot chainstate due to reindexing")
             database.begin_rebuild(keep_blocks=not config.reindex)
             if config.reindex:
                 database.chain.commit(ChainCommit(meta={PRUNED_KEY: b""}))
@@ -80,6 +86,9 @@ def open_storage(config: Config, params: ChainParams, lock: DirectoryLock, *, re
                 _remove_unreachable(block_files)
         database.finish_wipe(undo_files)
         stores = ChainStores(database.chain, database.coins, block_files, undo_files)
+        snapshot_coins = open_snapshot(database, params)
+        if snapshot_coins is not None:
+            stores.coins, stores.background = snapshot_coins, database.coins
         return OpenStorage(database, stores, stack.pop_all())
 
 

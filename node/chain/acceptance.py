@@ -136,10 +136,21 @@ class Acceptance:
             elif entry.prev.is_valid(block_status.VALID_TREE):
                 state.unlinked.setdefault(entry.prev.hash, []).append(entry)
 
+    def link_snapshot(self, base: BlockIndexEntry, chain_tx_count: int) -> None:
+        """Take `base` as if all before it were there, which its snapshot stands for. Under the chain lock."""
+        state = self._state
+        base.chain_tx_count = chain_tx_count
+        state.mark_dirty(base)
+        for entry in state.unlinked.pop(base.hash, ()):
+            self._link(entry)
+
     def _link(self, first: BlockIndexEntry) -> None:
         state = self._state
         queue = [first]
         for entry in queue:
+            if entry is state.snapshot_base:
+                # It has its count already, and so have those on top.
+                continue
             entry.chain_tx_count = entry.tx_count + (entry.prev.chain_tx_count if entry.prev else 0)
             entry.sequence_id = state.next_sequence_id
             state.next_sequence_id += 1

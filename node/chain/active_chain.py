@@ -91,6 +91,17 @@ class ActiveChain:
         self._tip = self.at(self.height)
         return tip
 
+    def lead_to(self, entry: BlockIndexEntry) -> None:
+        """Make `entry` the tip and its ancestors the chain, whatever was there before, in one go."""
+        columns, path = self._index.columns, array("i")
+        number, height = entry.number, entry.height
+        while number != NO_NUMBER and not self._holds(number, height):
+            path.append(number)
+            number, height = columns.prev[number], height - 1
+        path.reverse()
+        self._numbers[height + 1 :] = path
+        self._tip = entry
+
     def load(self, pages: Iterable[bytes], sequence_id: int) -> None:
         """Fill the empty chain with the blocks of these hashes, genesis first, and give them all this sequence id.
 

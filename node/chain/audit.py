@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from clarion.node.consensus.disconnect import disconnect_block, touched_outpoints
 from clarion.node.consensus.pow import block_proof
 from clarion.node.errors import BlockFileError, DecodeError
-from clarion.node.events.row import EventKind
+from clarion.node.events.row import EventKind, EventRow, read_tip_body
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.coin import Coin
@@ -18,6 +18,7 @@ from clarion.node.storage.block_damage import block_name, find_damage
 from clarion.node.storage.chain_reader import ChainReader
 from clarion.node.storage.coin_store import CoinSnapshot
 from clarion.node.storage.rows import BlockRow
+from clarion.node.storage.snapshot_record import SnapshotState
 
 COIN_BLOCKS = 144
 """Blocks below the coins' tip that are disconnected in memory."""
@@ -49,6 +50,8 @@ class Audit:
         self._damaged: set[BlockHash] = set()
         """Blocks whose bytes or undo records were noted as unreadable."""
         self._found: list[str] = []
+        self._unvalidated_to = -1
+        """Height of the snapshot below which blocks may still be missing, -1 where there is none."""
         self._load()
 
     def total_bytes(self) -> int:
@@ -85,10 +88,14 @@ class Audit:
             self._active = [row.hash for row in snapshot.rows_from(0, snapshot.height() + 1)]
             if len(self._active) != snapshot.height() + 1:
                 self._note("the active chain has gaps or names blocks that are not in the block index")
+        record = self._reader.snapshot_record()
+        if record is not None and record.state is SnapshotState.UNVALIDATED and record.base in self._rows:
+            self._unvalidated_to = self._rows[record.base].height
 
     def _check_index(self) -> None:
         for row in self._rows.values():
-            for reason in _row_problems(row, self._rows, self._params):
+            known_count = row.height == self._unvalidated_to
+            for reason in _row_problems(row, self._rows, self._params, known_count=known_count):
                 self._note(f"{block_name(row)}: {reason}")
 
     def _check_active(self) -> None:
@@ -97,7 +104,8 @@ class Audit:
             row = self._rows[block_hash]
             if row.height != height or (before is not None and row.prev_hash != before.hash):
                 self._note(f"the active chain is broken at height {height}")
-            if not block_status.is_valid(row.status, block_status.VALID_SCRIPTS):
+            least = block_status.VALID_TREE if height <= self._unvalidated_to else block_status.VALID_SCRIPTS
+            if not block_status.is_valid(row.status, least):
                 self._note(f"block {hash_to_hex(block_hash)} of the active chain at height {height} is not valid")
             before = row
 
@@ -116,8 +124,23 @@ class Audit:
                     chain.append(row.block_hash)
                 elif row.kind is EventKind.BLOCK_DISCONNECTED and (not chain or chain.pop() != row.block_hash):
                     self._note(f"row {seq} of the event log disconnects a block that is not the tip")
+                elif row.kind is EventKind.TIP_CHANGED and row.block_hash not in chain[-1:]:
+                    self._jump(row, chain)
         if chain != self._active:
             self._note("the event log does not lead to the active chain")
+
+    def _jump(self, row: EventRow, chain: list[BlockHash]) -> None:
+        """Follow a tip that a snapshot brought, or took: of the blocks up to it, or down to it, the log says nothing."""
+        fork_hash, _ = read_tip_body(row.body)
+        path: list[BlockHash] = []
+        at: BlockRow | None = self._rows.get(row.block_hash)
+        while at is not None and at.hash != fork_hash:
+            path.append(at.hash)
+            at = self._rows.get(at.prev_hash)
+        if at is None or chain[at.height : at.height + 1] != [at.hash]:
+            self._note(f"row {row.seq} of the event log names a tip that the rows before do not lead to")
+            return
+        chain[at.height + 1 :] = path[::-1]
 
     def _check_coins(self, coins: CoinSnapshot) -> None:
         tip = coins.tip()
@@ -200,7 +223,10 @@ def _stored_bytes(row: BlockRow) -> int:
     return (row.data_size if data else 0) + (row.undo_size if data and undo else 0)
 
 
-def _row_problems(row: BlockRow, rows: Mapping[BlockHash, BlockRow], params: ChainParams) -> list[str]:
+def _row_problems(
+    row: BlockRow, rows: Mapping[BlockHash, BlockRow], params: ChainParams, *, known_count: bool
+) -> list[str]:
+    """Return what is wrong with a row. `known_count`: its count of transactions does not follow from its parent's."""
     """Return what is wrong with a row of the block index, seen beside its parent's."""
     header = BlockHeader.parse(row.header)
     found = []
@@ -222,6 +248,6 @@ def _row_problems(row: BlockRow, rows: Mapping[BlockHash, BlockRow], params: Cha
         found.append(f"its height should be {height}")
     if row.chainwork != work:
         found.append("its chainwork is wrong")
-    if row.chain_tx_count not in (0, linked):
+    if row.chain_tx_count not in (0, linked) and not known_count:
         found.append("its number of transactions up to here is wrong")
     return found

@@ -287,11 +287,15 @@ class BlockIndex:
         leaves = [leaf for leaf in columns.leaves if columns.ancestor(leaf, height) == root]
         return self._entries_above(leaves, lambda number: number != root)
 
-    def unlinked(self) -> Iterator[BlockIndexEntry]:
-        """Return the entries that did not fail and whose data is there, but not their parents' up to genesis."""
+    def unlinked(self, base: BlockIndexEntry | None = None) -> Iterator[BlockIndexEntry]:
+        """Return the entries that did not fail and whose data is there, but not their parents' up to genesis.
+
+        `base`: the block of a snapshot, which has a count of transactions whatever is below it.
+        """
         columns = self.columns
         chain_tx_count, prev = columns.chain_tx_count, columns.prev
-        for entry in self._entries_above(columns.leaves, lambda number: chain_tx_count[number] == 0):
+        starts = [*columns.leaves] if base is None else [*columns.leaves, prev[base.number]]
+        for entry in self._entries_above(starts, lambda number: chain_tx_count[number] == 0):
             parent = prev[entry.number]
             if entry.has_data and not entry.failed and parent >= 0 and chain_tx_count[parent] == 0:
                 yield entry

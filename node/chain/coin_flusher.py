@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 
+from clarion.node.chain.coins_cache import CoinsCache
 from clarion.node.chain.state import ChainState
+from clarion.node.chain.stores import ChainStores
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import BlockHash, OutPoint
 from clarion.node.storage.coin_store import CoinStore
@@ -22,13 +24,14 @@ LATE_S = 1.0
 
 
 class CoinFlusher:
-    """Flushes the coins cache of `state` into `store`."""
+    """Flushes the coins cache of `state` into the store of the active chain's coins."""
 
-    def __init__(self, state: ChainState, store: CoinStore) -> None:
+    def __init__(self, state: ChainState, stores: ChainStores) -> None:
         self._state = state
-        self._store = store
+        self._stores = stores
         self._behind = False
         self._behind_since = 0.0
+        self._closed = False
         self._running: Future[None] | None = None
         self.on_over: Callable[[], None] = lambda: None
         """Called when a flush has ended, well or badly, on its thread. `check` then tells of a failure."""
@@ -38,6 +41,11 @@ class CoinFlusher:
         if not self._behind:
             self._behind_since = time.monotonic()
         self._behind = True
+
+    def close(self) -> None:
+        """Wait for a flush under way and begin none any more. Raises StorageError if the last one failed."""
+        self.wait()
+        self._closed = True
 
     @property
     def patience_s(self) -> float:
@@ -67,7 +75,7 @@ class CoinFlusher:
     def begin(self) -> None:
         """Have the coins of the committed tip written; a flush under way is waited for. Raises StorageError."""
         self.wait()
-        if not self._behind:
+        if not self._behind or self._closed:
             return
         state = self._state
         tip = state.active.tip
@@ -77,7 +85,10 @@ class CoinFlusher:
         self._behind = False
         self._running = Future()
         threading.Thread(
-            target=self._write, args=(self._running, changes, tip.hash), name="coinflush", daemon=True
+            target=self._write,
+            args=(self._running, state.coins, self._stores.coins, changes, tip.hash),
+            name="coinflush",
+            daemon=True,
         ).start()
 
     def begin_if_idle(self) -> None:
@@ -100,12 +111,19 @@ class CoinFlusher:
         if not self._busy:
             self.wait()
 
-    def _write(self, running: "Future[None]", changes: Mapping[OutPoint, Coin | None], tip: BlockHash) -> None:
+    def _write(
+        self,
+        running: "Future[None]",
+        coins: CoinsCache,
+        store: CoinStore,
+        changes: Mapping[OutPoint, Coin | None],
+        tip: BlockHash,
+    ) -> None:
         try:
-            self._store.flush(changes, tip)
+            store.flush(changes, tip)
         except BaseException as error:
             running.set_exception(error)
         else:
-            self._state.coins.end_flush()
+            coins.end_flush()
             running.set_result(None)
         self.on_over()

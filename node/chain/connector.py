@@ -6,9 +6,12 @@ block comes next, waiting for scripts. Runs on the chain thread; only the change
 
 import logging
 import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from clarion.node.chain.block_index import BlockIndexEntry, Successor
 from clarion.node.chain.block_scripts import BlockScripts, ScriptChecker
+from clarion.node.chain.coins_cache import CoinsCache
 from clarion.node.chain.journal import Journal
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.script_policy import script_check_reason
@@ -29,14 +32,62 @@ from clarion.node.consensus.connect import (
 from clarion.node.consensus.disconnect import disconnect_block
 from clarion.node.consensus.position import ChainPosition
 from clarion.node.errors import BlockInvalid, DecodeError, StorageError
+from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.block import Block
+from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import OutPoint, hash_to_hex, make_outpoint
 from clarion.node.storage import block_status
+from clarion.node.storage.block_files import BlockFiles
 
 SYNC_BESIDE_BYTES = 100_000
 """A block of this size is worth a thread that makes its files durable while it is connected."""
 
 logger = logging.getLogger(__name__)
+
+
+def read_block(block_files: BlockFiles, entry: BlockIndexEntry) -> Block:
+    """Return the stored block. Raises BlockFileError if it is missing, StorageError if it is another block."""
+    raw = block_files.read(entry.data_position)
+    try:
+        block = Block.parse(raw)
+    except DecodeError as error:
+        raise StorageError(f"block {hash_to_hex(entry.hash)} in its file can't be decoded: {error}") from error
+    if block.hash != entry.hash:
+        raise StorageError(f"block {hash_to_hex(entry.hash)} is not at its place in file {entry.file}")
+    return block
+
+
+def decide(
+    cache: CoinsCache, block: Block, entry: ChainPosition, params: ChainParams, hand_on: HandOn | None
+) -> tuple[ConnectResult, set[OutPoint]]:
+    """Fetch what the block spends and judge it; also return the coins that it overwrites. Raises BlockInvalid."""
+    coins = cache.fetch(prevouts_to_fetch(block))
+    existing = cache.existing(bip30_outpoints(block, entry, params))
+    try:
+        result = connect_block(block, entry, params, coins, bip30_existing=existing, hand_on=hand_on)
+        return result, existing
+    except BlockInvalid:
+        # Where BIP34 makes the look-up needless, a block that is refused anyway still gets the reference's reason.
+        if not is_bip30_repeat(entry) and cache.existing(bip30_outpoints(block, entry, params, exact=True)):
+            raise bip30_violation() from None
+        raise
+
+
+def take_back(
+    cache: CoinsCache,
+    block: Block,
+    undo: Sequence[Sequence[Coin]],
+    entry: BlockIndexEntry,
+    lock: AbstractContextManager[None] | None = None,
+) -> None:
+    """Take the block's effect back from the coins, under `lock`. Raises StorageError if they don't fit its undo data."""
+    touched = [txin.prevout for tx in block.txs[1:] for txin in tx.inputs]
+    touched += [make_outpoint(tx.txid, index) for tx in block.txs for index in range(len(tx.outputs))]
+    delta = disconnect_block(block, undo, entry.height, current=cache.fetch(touched))
+    if delta.unclean:
+        raise StorageError(f"undo data of block {hash_to_hex(entry.hash)} does not fit the coins")
+    with lock or nullcontext():
+        cache.disconnect(delta)
 
 
 class Connector:
@@ -58,14 +109,7 @@ class Connector:
 
     def read_block(self, entry: BlockIndexEntry) -> Block:
         """Return the stored block. Raises BlockFileError if it is missing, StorageError if it is another block."""
-        raw = self._block_files.read(entry.data_position)
-        try:
-            block = Block.parse(raw)
-        except DecodeError as error:
-            raise StorageError(f"block {hash_to_hex(entry.hash)} in its file can't be decoded: {error}") from error
-        if block.hash != entry.hash:
-            raise StorageError(f"block {hash_to_hex(entry.hash)} is not at its place in file {entry.file}")
-        return block
+        return read_block(self._block_files, entry)
 
     def connect_tip(
         self, entry: BlockIndexEntry, block: Block | None = None, outcome: BlockOutcome | None = None
@@ -111,20 +155,7 @@ class Connector:
     def _decide(
         self, block: Block, entry: ChainPosition, hand_on: HandOn | None
     ) -> tuple[ConnectResult, set[OutPoint]]:
-        """Fetch what the block spends and judge it; also return the coins that it overwrites."""
-        state = self._state
-        coins = state.coins.fetch(prevouts_to_fetch(block))
-        existing = state.coins.existing(bip30_outpoints(block, entry, state.params))
-        try:
-            result = connect_block(block, entry, state.params, coins, bip30_existing=existing, hand_on=hand_on)
-            return result, existing
-        except BlockInvalid:
-            # Where BIP34 makes the look-up needless, a block that is refused anyway still gets the reference's reason.
-            if not is_bip30_repeat(entry) and state.coins.existing(
-                bip30_outpoints(block, entry, state.params, exact=True)
-            ):
-                raise bip30_violation() from None
-            raise
+        return decide(self._state.coins, block, entry, self._state.params, hand_on)
 
     def dry_run(self, block: Block, *, check_merkle: bool) -> None:
         """Check `block` on top of the tip, but for its proof of work, and keep nothing. Raises BlockInvalid."""
@@ -152,13 +183,7 @@ class Connector:
         """Take the block's effect back from the coins and return the block. Raises StorageError."""
         block = self.read_block(entry)
         undo = self._undo_files.read_undo(entry.undo_position, entry.hash)
-        touched = [txin.prevout for tx in block.txs[1:] for txin in tx.inputs]
-        touched += [make_outpoint(tx.txid, index) for tx in block.txs for index in range(len(tx.outputs))]
-        delta = disconnect_block(block, undo, entry.height, current=self._state.coins.fetch(touched))
-        if delta.unclean:
-            raise StorageError(f"undo data of block {hash_to_hex(entry.hash)} does not fit the coins")
-        with self._state.lock:
-            self._state.coins.disconnect(delta)
+        take_back(self._state.coins, block, undo, entry, self._state.lock)
         return block
 
     def disconnect_tip(self) -> BlockIndexEntry:

@@ -67,8 +67,10 @@ class Journal:
         self._logged_tip: BlockIndexEntry | None = None
         self._kept_height: int | None = None
         self._whole = False
-        self.flusher = CoinFlusher(state, stores.coins)
+        self.flusher = CoinFlusher(state, stores)
         self.files = FileSync(stores)
+        self.settings: dict[str, bytes] = {}
+        """Settings of the chain database that the next commit writes with all that waits for it."""
         self.last_seq = stores.chain.last_seq
         """Number of the last row that is noted, durable or not; 0 for an empty log. May be read on any thread."""
         self.on_commit: Callable[[int], None] = lambda seq: None
@@ -100,6 +102,12 @@ class Journal:
         self._add_chain_row(EventKind.BLOCK_DISCONNECTED, entry)
         self._logged_tip = entry.prev
 
+    def unconnected(self, entry: BlockIndexEntry) -> None:
+        """Note that `entry`, below a snapshot and never told, is off the active chain."""
+        assert self._kept_height is not None
+        self._kept_height = min(self._kept_height, entry.height - 1)
+        self._logged_tip = entry.prev
+
     def end_step(self) -> None:
         """Log the blocks that were connected since the last step, behind all that they did to the mempool."""
         for entry in self._connected:
@@ -107,12 +115,17 @@ class Journal:
             self._logged_tip = entry
         self._connected = []
 
-    def tip_changed(self, fork: BlockIndexEntry | None) -> None:
-        """Note the new tip; `fork` is the last block that it shares with the tip before."""
+    def tip_changed(self, fork: BlockIndexEntry | None, *, by_snapshot: bool = False) -> None:
+        """Note the new tip; `fork` is the last block that it shares with the tip before.
+
+        One that a snapshot brings is told like those of initial download: its block is not there to be shown.
+        """
         fork_hash = fork.hash if fork is not None else BlockHash(NULL_HASH)
         self._count_chain_row()
         self._add_chain_row(
-            EventKind.TIP_CHANGED, self._state.active.tip, tip_body(fork_hash, self._state.initial_download)
+            EventKind.TIP_CHANGED,
+            self._state.active.tip,
+            tip_body(fork_hash, self._state.initial_download or by_snapshot),
         )
 
     def mark(self) -> "Mark":
@@ -195,7 +208,7 @@ class Journal:
     @property
     def chain_pending(self) -> bool:
         """Whether a change of the chain waits for a commit."""
-        return bool(self._chain_rows or self._state.dirty)
+        return bool(self._chain_rows or self._state.dirty or self.settings)
 
     @property
     def pending(self) -> bool:
@@ -220,7 +233,7 @@ class Journal:
     @property
     def divisible(self) -> bool:
         """Whether what waits may be committed up to a mark: there are rows of the chain alone, and no need to flush."""
-        return not (self._pool_rows or self._confirmed or self._whole or self.flusher.due)
+        return not (self.settings or self._pool_rows or self._confirmed or self._whole or self.flusher.due)
 
     def want_whole_commit(self) -> None:
         """Have the next commit be made soon, and not up to a mark."""
@@ -275,9 +288,11 @@ class Journal:
                     disconnect_to=kept,
                     connect=state.active.hashes_between(kept, end.height),
                     events=self._events[: end.events],
+                    meta=self.settings,
                 ),
                 end,
             )
+            self.settings = {}
             state.dirty = later
             self._kept_height = end.height
             state.told_tip = state.active.at(end.height)

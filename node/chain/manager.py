@@ -21,12 +21,13 @@ from clarion.node.chain.journal import Journal
 from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.rebuild import Rebuild
 from clarion.node.chain.recovery import Recovery
+from clarion.node.chain.snapshot.snapshots import Snapshots
 from clarion.node.chain.state import ChainOptions, ChainState
 from clarion.node.chain.stores import ChainStores
 from clarion.node.chain.tip_watch import TipWatch
 from clarion.node.chain.verdicts import Verdicts
 from clarion.node.consensus.block_check import check_block
-from clarion.node.errors import BlockInvalid
+from clarion.node.errors import BlockInvalid, SnapshotError
 from clarion.node.params.chain_params import ChainParams
 from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.coin import Coin
@@ -55,13 +56,16 @@ class ChainManager:
         self._connector = Connector(self.state, self.journal, stores, checker)
         self._activation = Activation(self.state, self._acceptance, self._connector, self.journal)
         self.rebuild = Rebuild(self.state, self._acceptance, self._activation, self.journal, stores)
+        self.snapshots = Snapshots(self.state, self._acceptance, self._activation, self.journal, stores, checker)
         self._verdicts = Verdicts(self.state, self._acceptance, self._connector, self._activation, self.journal)
 
     # --- the chain thread -------------------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Bring the chain back from storage, or make a new one. Call once, first. Raises StorageError."""
-        recovery = Recovery(self.state, self._acceptance, self._connector, self._activation, self.journal)
+        recovery = Recovery(
+            self.state, self._acceptance, self._connector, self._activation, self.journal, self.snapshots
+        )
         recovery.load(self._stores)
 
     def process_new_block(self, block: Block, *, force: bool = True, min_pow_checked: bool = True) -> BlockOutcome:
@@ -97,7 +101,15 @@ class ChainManager:
         self._activation.activate_best_chain()
 
     def invalidate_block(self, entry: BlockIndexEntry) -> None:
-        """Leave `entry` and all that builds on it, and remember them as invalid. Nothing happens to genesis."""
+        """Leave `entry` and all that builds on it, and remember them as invalid. Nothing happens to genesis.
+
+        Raises SnapshotError for a block that can't be undone since the history below a snapshot is not validated yet.
+        """
+        base = self.state.snapshot_base
+        if base is not None and base.descends_from(entry):
+            raise SnapshotError(
+                f"Block is not above the UTXO snapshot at height {base.height}, whose history is still being validated"
+            )
         self._activation.settle()
         self._verdicts.invalidate(entry)
 
@@ -161,6 +173,14 @@ class ChainManager:
         """The tip of the active chain as of the last commit."""
         with self.state.lock:
             tip = self.state.told_tip
+        assert tip is not None, "the chain is loaded first"
+        return tip
+
+    @property
+    def validated_tip(self) -> BlockIndexEntry:
+        """The last block up to which everything is validated, durably: the tip, unless it rests on a snapshot."""
+        with self.state.lock:
+            tip = self.state.validated_tip or self.state.told_tip
         assert tip is not None, "the chain is loaded first"
         return tip
 

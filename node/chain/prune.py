@@ -175,7 +175,18 @@ class Pruner:
             self._told_height = self._state.active.height
         last = min(height, self._state.active.height - MIN_BLOCKS_TO_KEEP, self._told_height, self._reader_limit())
         newest = max(files, default=0)
-        return [file for file, info in files.items() if file != newest and info.last_height <= last]
+        held = self._held_for_history()
+        return [
+            file for file, info in files.items() if file != newest and info.last_height <= last and file not in held
+        ]
+
+    def _held_for_history(self) -> set[int]:
+        """Return the files of blocks that have still to be connected below a snapshot, and of the last that were."""
+        base, validated = self._state.snapshot_base, self._state.validated_tip
+        if base is None or validated is None:
+            return set()
+        done = validated.height - MIN_BLOCKS_TO_KEEP
+        return {entry.file for entry in self._state.index if entry.has_data and done < entry.height <= base.height}
 
     def _reader_limit(self) -> int:
         """Return the last height that no index and no lane needs any more."""

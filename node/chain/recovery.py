@@ -11,6 +11,8 @@ from clarion.node.chain.activation import Activation
 from clarion.node.chain.block_index import SEQUENCE_BEST_CHAIN_FROM_DISK, BlockIndexEntry
 from clarion.node.chain.connector import Connector
 from clarion.node.chain.journal import Journal
+from clarion.node.chain.relinking import relink
+from clarion.node.chain.snapshot.snapshots import Snapshots
 from clarion.node.chain.state import ChainState
 from clarion.node.chain.stores import ChainStores
 from clarion.node.errors import StorageError
@@ -21,6 +23,7 @@ from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.coin_store import CoinStore
 from clarion.node.storage.rebuild_step import REBUILD_KEY, Rebuild
 from clarion.node.storage.rows import BlockPosition
+from clarion.node.storage.snapshot_record import RELINK_KEY
 
 logger = logging.getLogger(__name__)
 
@@ -50,13 +53,20 @@ class Recovery:
     """Fills an empty `ChainState`."""
 
     def __init__(
-        self, state: ChainState, acceptance: Acceptance, connector: Connector, activation: Activation, journal: Journal
+        self,
+        state: ChainState,
+        acceptance: Acceptance,
+        connector: Connector,
+        activation: Activation,
+        journal: Journal,
+        snapshots: Snapshots,
     ) -> None:
         self._state = state
         self._acceptance = acceptance
         self._connector = connector
         self._activation = activation
         self._journal = journal
+        self._snapshots = snapshots
 
     def load(self, stores: ChainStores) -> None:
         """Load the tree and the active chain, make genesis where there is none, and bring the coins to the tip.
@@ -69,13 +79,24 @@ class Recovery:
         state.importing = state.importing or self._acceptance.rebuilding
         state.index.load(stores.chain.block_pages(), stores.chain.count_blocks())
         state.active.load(stores.chain.active_pages(), SEQUENCE_BEST_CHAIN_FROM_DISK)
+        if stores.chain.read_meta(RELINK_KEY):
+            self._relink()
         self._journal.reset()
+        self._snapshots.resume()
         self._recover_files(stores, step)
         if state.active.height < 0:
             self._make_genesis(find_genesis(stores.block_files, state.params) if step is Rebuild.INDEX else None)
         self._rank()
         self._recover_coins(stores.coins)
         state.update_initial_download()
+
+    def _relink(self) -> None:
+        """Count transactions again: below a snapshot that is not used any more, blocks may be missing."""
+        state = self._state
+        with state.lock:
+            for entry in relink(state.index):
+                state.mark_dirty(entry)
+            self._journal.settings[RELINK_KEY] = b""
 
     def _recover_files(self, stores: ChainStores, step: Rebuild) -> None:
         """Cut off what a crash tore behind the last commit. Raises StorageError if index and files are not a pair."""
@@ -137,7 +158,7 @@ class Recovery:
             state.candidates.add(state.active.tip)
         else:
             state.add_candidates()
-        for entry in state.index.unlinked():
+        for entry in state.index.unlinked(state.snapshot_base):
             assert entry.prev is not None, "genesis is linked once it is stored"
             state.unlinked.setdefault(entry.prev.hash, []).append(entry)
 

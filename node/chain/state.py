@@ -71,6 +71,11 @@ class ChainState:
     next_sequence_id: int = SEQUENCE_FROM_DISK + 1
     precious_sequence_id: int = -1
     last_precious_work: int = 0
+    snapshot_base: BlockIndexEntry | None = None
+    """The block of the snapshot that the active chain starts from, while the history below is not validated: nothing at
+    or below it can be undone, and only what builds on it is connected."""
+    validated_tip: BlockIndexEntry | None = None
+    """The last block below the snapshot up to which everything is validated, durably; None without such a snapshot."""
     on_refused: Callable[[BlockHash, BlockInvalid], None] = lambda block_hash, invalid: None
     """Called on the chain thread for a block that failed its full check, whenever it was handed in."""
     halted: bool = False
@@ -118,8 +123,14 @@ class ChainState:
         best, tip = self.best_header, self.active.tip
         return best is not None and best.height > tip.height + FAR_BEHIND_BLOCKS and best.ancestor(tip.height) is tip
 
+    def may_become_tip(self, entry: BlockIndexEntry) -> bool:
+        """Whether `entry` builds on the snapshot below which nothing can be undone yet, where there is one."""
+        return self.snapshot_base is None or entry.descends_from(self.snapshot_base)
+
     def try_add_candidate(self, entry: BlockIndexEntry) -> None:
         """Make `entry` a candidate unless the tip is better."""
+        if not self.may_become_tip(entry):
+            return
         if self.active.height < 0 or work_key(entry) >= work_key(self.active.tip):
             self.candidates.add(entry)
 

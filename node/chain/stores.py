@@ -11,11 +11,14 @@ from clarion.node.storage.coin_store import CoinStore
 from clarion.node.storage.undo_files import UndoFiles
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ChainStores:
     """The chain database, the coins, and the block and undo files. One node writes them."""
 
     chain: ChainStore
     coins: CoinStore
+    """The coins of the active chain. A snapshot puts its own in their place, on the chain thread."""
     block_files: BlockFiles
     undo_files: UndoFiles
+    background: CoinStore | None = None
+    """The coins of the chain below a snapshot, while that is validated."""

@@ -113,7 +113,7 @@ class Verdicts:
             state.candidates.discard(entry)
             entry.sequence_id = state.precious_sequence_id
             state.precious_sequence_id = max(state.precious_sequence_id - 1, LOWEST_SEQUENCE_ID)
-            if entry.connectable:
+            if entry.connectable and state.may_become_tip(entry):
                 state.candidates.add(entry)
                 state.candidates.prune(tip)
         self._activation.activate_best_chain()

@@ -45,7 +45,8 @@ class NetContext:
     def local_services(self) -> int:
         """What we offer."""
         services = ServiceFlags.NETWORK_LIMITED | ServiceFlags.WITNESS
-        if not self.pruned:
+        # While the history below a snapshot is not validated, old blocks are not there yet.
+        if not self.pruned and self.chain.manager.state.snapshot_base is None:
             services |= ServiceFlags.NETWORK
         if self.options.peer_bloom_filters:
             services |= ServiceFlags.BLOOM

@@ -19,6 +19,16 @@ def is_valid_pubkey(key: bytes) -> bool:
     return True
 
 
+def uncompressed_pubkey(key: bytes) -> bytes | None:
+    """Return the 65-byte form of a 33-byte key, None if that is no point of the curve."""
+    if len(key) != 33:
+        return None
+    try:
+        return PublicKey(key).format(compressed=False)
+    except ValueError:
+        return None
+
+
 def is_valid_xonly(key: bytes) -> bool:
     """Whether the 32 bytes are the x coordinate of a point of the curve (BIP340)."""
     if len(key) != 32:

@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from clarion.node.errors import BlockFileError, ConfigError, StorageError
 from clarion.node.primitives.coin import Coin
 from clarion.node.primitives.ids import BlockHash
+from clarion.node.storage.active_coins import ActiveCoins
 from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.block_status import HAVE_DATA, HAVE_UNDO
 from clarion.node.storage.chain_store import BLOCK_COLUMNS, decode_block_row
@@ -25,6 +26,7 @@ from clarion.node.storage.location import Backend, locate
 from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, check, read_meta
 from clarion.node.storage.row_snapshot import Row, RowSnapshot, row_snapshot
 from clarion.node.storage.rows import BlockPosition, BlockRow
+from clarion.node.storage.snapshot_record import SnapshotRecord
 from clarion.node.storage.undo_files import GENESIS_SPENT, UndoFiles
 
 MEDIAN_TIME_SPAN = 11
@@ -50,7 +52,7 @@ _STALE = (
 )
 _LACKING = (
     "SELECT MAX(active_chain.height) FROM active_chain JOIN blocks ON blocks.hash = active_chain.hash "
-    "WHERE active_chain.height > 0 AND blocks.status & ? <> ?"
+    "WHERE active_chain.height > 0 AND blocks.tx_count > 0 AND blocks.status & ? <> ?"
 )
 _RANGE = f"{_FROM_ACTIVE} WHERE active_chain.height >= ? AND active_chain.height < ? ORDER BY active_chain.height"
 
@@ -123,7 +125,7 @@ class ChainSnapshot:
         return [decode_block_row(row) for row in self._rows(_STALE)]
 
     def highest_without(self, status: int) -> int | None:
-        """Return the height of the highest active block above genesis that lacks one of these status bits."""
+        """Return the height of the highest active block above genesis that lost one of these status bits."""
         ((height,),) = self._rows(_LACKING, (status, status))
         return None if height is None else int(height)
 
@@ -219,6 +221,7 @@ class ChainReader:
         self.undo_files = UndoFiles(folder, network.magic)
         self._chain = reader_engine(self._location, CHAIN.name)
         self._coins = reader_engine(self._location, COINS.name)
+        self._coin_readers: ActiveCoins | None = None
         try:
             chain_meta = self._check(self._chain, CHAIN, network, None)
             self._check(self._coins, COINS, network, chain_meta["store_id"])
@@ -226,7 +229,7 @@ class ChainReader:
             self.close()
             raise
         self.events = EventLog(self._chain, self._location, chain_meta["log_id"].decode())
-        self._coin_reader = CoinReader(self._coins, self._location)
+        self._coin_readers = ActiveCoins(self._location, self._chain, CoinReader(self._coins, self._location))
         self._medians: dict[BlockHash, int] = {}
 
     def _check(
@@ -246,10 +249,16 @@ class ChainReader:
         with row_snapshot(self._chain, self._location, self._name) as transaction:
             yield ChainSnapshot(transaction, self._medians)
 
+    def snapshot_record(self) -> SnapshotRecord | None:
+        """Return what is known of a snapshot of coins that the chain starts from. Raises StorageError."""
+        assert self._coin_readers is not None
+        return self._coin_readers.record()
+
     @contextmanager
     def coins(self) -> Iterator[CoinSnapshot]:
         """A consistent view of the flushed coins; its tip may be behind the chain's. Raises StorageError."""
-        with self._coin_reader.snapshot() as view:
+        assert self._coin_readers is not None
+        with self._coin_readers.reader().snapshot() as view:
             yield view
 
     def read_block(self, row: BlockRow) -> bytes:
@@ -289,6 +298,8 @@ class ChainReader:
 
     def close(self) -> None:
         """Close all connections and descriptors."""
+        if self._coin_readers is not None:
+            self._coin_readers.close()
         self._chain.dispose()
         self._coins.dispose()
         self.block_files.close()

@@ -161,6 +161,23 @@ class CoinStore:
 
         self._writer.run(write)
 
+    def load(self, rows: Sequence[CoinRow]) -> None:
+        """Store coins of a set that is being built, in one transaction; `end_load` says when it is whole. Raises StorageError."""
+        sql = self._sql
+        # Of two rows with one key the later one counts, on every database.
+        unique = list({row[0]: row for row in rows}.values())
+
+        def write(connection: Connection) -> None:
+            for start in range(0, len(unique), sql.chunk):
+                sql.change(connection, unique[start : start + sql.chunk])
+
+        self._writer.run(write)
+
+    def end_load(self, tip: BlockHash) -> None:
+        """Say which block the loaded coins stand at, and return once they outlive a power cut. Raises StorageError."""
+        self._writer.run(lambda connection: self._sql.set_tip(connection, tip))
+        self._writer.make_durable()
+
     def wipe(self) -> None:
         """Delete all coins and forget their tip. Raises StorageError."""
         self._writer.run(self._sql.wipe)

@@ -22,6 +22,15 @@ from clarion.node.storage.migrate import CHAIN, COINS, Component, Network, new_i
 from clarion.node.storage.rebuild_step import REBUILD_KEY, Rebuild
 from clarion.node.storage.retention import Retention
 from clarion.node.storage.rows import ChainCommit
+from clarion.node.storage.snapshot_move import move_validated
+from clarion.node.storage.snapshot_place import SnapshotPlace
+from clarion.node.storage.snapshot_record import (
+    RELINK_KEY,
+    SNAPSHOT_KEY,
+    SnapshotRecord,
+    SnapshotState,
+    decode_record,
+)
 from clarion.node.storage.undo_files import UndoFiles
 from clarion.node.storage.writer import Writer
 
@@ -38,6 +47,7 @@ class Database:
         chain_dir: Path,
         chain: Writer,
         coins: Writer,
+        place: SnapshotPlace,
         patience: Patience,
         cleanup: contextlib.ExitStack,
     ) -> None:
@@ -54,6 +64,8 @@ class Database:
         cleanup.callback(coin_readers.dispose)
         with chain.transaction() as connection:
             meta = read_meta(connection, CHAIN)
+        self.snapshot = place
+        cleanup.callback(place.close)
         self.log_id = meta["log_id"].decode()
         self._store_id = meta["store_id"]
         self.chain = ChainStore(chain, location)
@@ -74,8 +86,14 @@ class Database:
         log_id = new_id()
         step = Rebuild.WIPE_CHAINSTATE if keep_blocks else Rebuild.WIPE_ALL
         meta = {"log_id": log_id, FLOOR_KEY: b"0", REBUILD_KEY: step.value}
+        if self.snapshot_record() is not None:
+            meta |= {SNAPSHOT_KEY: b"", RELINK_KEY: b"1" if keep_blocks else b""}
         self.chain.wipe(keep_blocks=keep_blocks, meta=meta)
         self.log_id = self.events.log_id = log_id.decode()
+
+    def snapshot_record(self) -> SnapshotRecord | None:
+        """Return what is known of a snapshot that the chain started from."""
+        return decode_record(self.chain.read_meta(SNAPSHOT_KEY))
 
     def rebuild_step(self) -> Rebuild:
         """Return which step of a rebuild is next."""
@@ -150,7 +168,9 @@ def open_database(
             if lock is None:
                 stack.callback(lock_directory(chain_dir).release)
         try:
+            moved = False
             if location.backend is Backend.SQLITE_FILE:
+                moved = move_validated(location)
                 mend_files(location, network, rebuild, blocks_dir)
             patience = Patience(PATIENCE_S)
             chain = _open_writer(location, CHAIN, patience, stack)
@@ -158,12 +178,33 @@ def open_database(
             coins = None if location.is_sqlite else _open_writer(location, COINS, patience, stack)
             store_id = _prepare(chain, CHAIN, location, network, new_id(), rebuild)
             coins = coins or _open_writer(location, COINS, patience, stack)
+            place = SnapshotPlace(location, _schema(chain, location), network, store_id, patience, coins)
+            if not location.is_sqlite and _is_validated(chain):
+                place.move_tables()
+                moved = True
             _prepare(coins, COINS, location, network, store_id)
-            database = Database(location, chain_dir, chain, coins, patience, stack)
+            database = Database(location, chain_dir, chain, coins, place, patience, stack)
+            if moved:
+                database.chain.commit(ChainCommit(meta={SNAPSHOT_KEY: b""}))
         except StorageError as error:
             raise ConfigError(f"Cannot open the database {error}") from error
         database._cleanup = stack.pop_all()
         return database
+
+
+def _schema(writer: Writer, location: Location) -> str:
+    """Return the PostgreSQL schema that the tables are in, empty for SQLite."""
+    if location.is_sqlite:
+        return ""
+    with writer.transaction() as connection:
+        return str(connection.exec_driver_sql("SELECT current_schema()").scalar_one())
+
+
+def _is_validated(chain: Writer) -> bool:
+    """Whether the history below a snapshot has been validated, so that its coins may take the ordinary ones' place."""
+    with chain.transaction() as connection:
+        record = decode_record(read_meta(connection, CHAIN).get(SNAPSHOT_KEY))
+    return record is not None and record.state is SnapshotState.VALIDATED
 
 
 def _make_folders(location: Location, chain_dir: Path) -> None:

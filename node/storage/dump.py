@@ -46,9 +46,14 @@ class Dump:
         network: Network,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Raises ConfigError if the chain is being rebuilt."""
+        """Raises ConfigError if the chain is being rebuilt, or blocks below a snapshot may be missing."""
         if database.rebuild_step() is not Rebuild.NONE:
             raise ConfigError("The chain is being reindexed: start the node until that is done")
+        if database.snapshot_record() is not None:
+            raise ConfigError(
+                "The chain starts from a snapshot of unspent outputs: start the node until the blocks below it are "
+                "validated, and once more"
+            )
         self._database = database
         self._block_files = block_files
         self._undo_files = undo_files

@@ -204,6 +204,8 @@ def _create_postgres(location: Location, component: str, pool_size: int, overflo
         isolation_level="REPEATABLE READ" if read_only else "READ COMMITTED",
     )
     settings = _POSTGRES_SETTINGS + (_POSTGRES_COINS_SETTINGS if component == "coins" else ())
+    if location.schema:
+        settings += (f'search_path = "{location.schema}"',)
     if read_only:
         settings += _POSTGRES_READER_SETTINGS
         _drop_dead_connections(engine)

@@ -35,6 +35,8 @@ class Location:
     """For SQLITE_MEMORY: databases of the same name are shared in the process."""
     url: URL | None
     """For POSTGRESQL."""
+    schema: str = ""
+    """For POSTGRESQL: the schema, empty for the first of the session's search path."""
 
     @property
     def is_sqlite(self) -> bool:

@@ -6,9 +6,7 @@ Locked files, missing permissions, a full disk, other programs' and networks' da
 here, before anything is thrown away.
 """
 
-import fcntl
 import logging
-import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from sqlalchemy.engine import Connection
 from clarion.node.errors import ConfigError
 from clarion.node.storage.engine import is_claimed, reader_engine
 from clarion.node.storage.faults import driver_errors, failure, first_line, is_damage, repair_advice
+from clarion.node.storage.file_use import is_used
 from clarion.node.storage.location import Location
 from clarion.node.storage.migrate import (
     CHAIN,
@@ -32,9 +31,6 @@ from clarion.node.storage.migrate import (
     version_of,
 )
 from clarion.node.storage.rebuild_step import REBUILD_KEY, Rebuild
-
-# Where SQLite's connections hold their locks, in every file: whoever has one open in WAL mode holds one byte there.
-_LOCK_BYTES = (0x40000000, 512)
 
 logger = logging.getLogger(__name__)
 
@@ -203,19 +199,8 @@ def _refusal(found: _Found) -> ConfigError:
 
 def _refuse_used(path: Path) -> None:
     """Raise ConfigError if another process has a database open, or it may not be written to."""
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise ConfigError(f"Cannot open the database {path}: {error.strerror}") from None
-    try:
-        start, length = _LOCK_BYTES
-        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, length, start)
-    except OSError:
-        raise ConfigError(f"{path} is damaged, and another process has it open: end that process first") from None
-    finally:
-        os.close(fd)
+    if is_used(path):
+        raise ConfigError(f"{path} is damaged, and another process has it open: end that process first")
 
 
 def _throw_away(found: _Found) -> None:

@@ -1,4 +1,4 @@
-"""Dumping all coins to a file, beside as many coins as a busy chain has.
+"""Dumping all coins to a file and loading them from it, as many as a busy chain has.
 
 Owns: filled tables of both databases, the table of results. Never: the node, which has no part in it but the flush.
 """
@@ -6,30 +6,37 @@ Owns: filled tables of both databases, the table of results. Never: the node, wh
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 
 from bench.bench_coins import TIP, coin, fill, outpoint
 from bench.bench_load import databases
 from bench.coins_table import filled_folder
 from bench.report import Report, load_average
+from clarion.node.chain.snapshot.loading import ROWS_AT_ONCE, hash_coins
 from clarion.node.params.chain_params import select_params
 from clarion.node.storage.coin_changes import CoinChanges
 from clarion.node.storage.coin_sql import CoinRow
 from clarion.node.storage.database import Database, open_database
 from clarion.node.storage.utxo_snapshot import write_snapshot
+from clarion.node.storage.utxo_snapshot_reader import SnapshotCoins, read_head
 from helpers.databases import postgres_schema
 
 CHANGED = 100_000
 """What twenty full blocks have made, and as many that they have spent."""
 
+HIGHEST = 2**31
+"""No made-up coin is younger."""
+
 
 def run_dump(report: Report, work: Path, count: int, rounds: int) -> None:
     """Measure coins a second on each database."""
     kinds, missing = databases()
-    report.section(f"Dumping {count:,} coins (dumptxoutset)")
+    report.section(f"Dumping and loading {count:,} coins (dumptxoutset, loadtxoutset)")
     report.text(
         "One walk over the table, with `hash_serialized_3` and the file, without its sync; best of "
         f"{rounds}. For an earlier block {CHANGED:,} coins are taken away and as many put back, in a file beside the dump. "
+        "Loading is decoding and writing into an empty table, then one walk over it for the hash. "
         f"Load average before: {load_average()}."
     )
     if missing:
@@ -41,6 +48,8 @@ def run_dump(report: Report, work: Path, count: int, rounds: int) -> None:
                 seconds = min(_dump(database, work, count, earlier=earlier) for _ in range(rounds))
                 size = (work / "dump").stat().st_size
                 rows.append([f"{kind}, {what}", seconds, count / seconds, size / 2**20, size / count])
+            loaded = min(_load(database, work, count) for _ in range(rounds))
+            rows.append([f"{kind}, loaded", loaded, count / loaded, size / 2**20, size / count])
     (work / "dump").unlink()
     report.table(["", "s", "coins/s", "file, MiB", "bytes a coin"], rows)
 
@@ -77,3 +86,19 @@ def _dump(database: Database, work: Path, count: int, *, earlier: bool) -> float
         file.flush()
     assert written.coins == count
     return time.perf_counter() - started
+
+
+def _load(database: Database, work: Path, count: int) -> float:
+    started = time.perf_counter()
+    with (work / "dump").open("rb") as file:
+        head = read_head(file, select_params("regtest").magic)
+        store = database.snapshot.create()
+        coins = SnapshotCoins(file, head.coins, HIGHEST).rows()
+        while part := list(islice(coins, ROWS_AT_ONCE)):
+            store.load(part)
+    store.end_load(head.base)
+    hash_coins(store, lambda: False)
+    seconds = time.perf_counter() - started
+    assert store.count() == count
+    database.snapshot.remove()
+    return seconds

@@ -24,6 +24,7 @@ from clarion.node.chain.indexes.index import Index
 from clarion.node.chain.indexes.indexes import Indexes
 from clarion.node.chain.prune import Pruner
 from clarion.node.chain.service import ChainService
+from clarion.node.chain.snapshot.loading import SnapshotLoader
 from clarion.node.config import load_config
 from clarion.node.events.row import EventRow
 from clarion.node.log import LogFilter
@@ -112,6 +113,13 @@ class ApiStack:
             last_event_seq=lambda: 0,
             blocks_dir=folder / "blocks",
             stores=self.node.stores,
+            snapshots=SnapshotLoader(
+                self.service,
+                self.node.database.snapshot,
+                lambda: len(self.mempool.pool),
+                lambda: False,
+                lambda: None,
+            ),
             pruner=Pruner(self.node.manager.state, self.node.manager.journal, self.node.stores, 0),
             miner=miner,
             templates=TemplateCache(miner),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from clarion.node.app.snapshot import open_snapshot
 from clarion.node.chain.block_scripts import ScriptChecker
 from clarion.node.chain.clock import Clock
 from clarion.node.chain.manager import ChainManager
@@ -10,7 +11,7 @@ from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.state import ChainOptions
 from clarion.node.chain.stores import ChainStores
 from clarion.node.events.row import EventKind, EventRow
-from clarion.node.params.chain_params import select_params
+from clarion.node.params.chain_params import ChainParams, select_params
 from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.database import Database, open_database
 from clarion.node.storage.undo_files import UndoFiles
@@ -38,11 +39,12 @@ class ChainNode:
         clock: Clock | None = None,
         checker: ScriptChecker | None = None,
         database: str | None = None,
+        params: ChainParams | None = None,
     ) -> None:
-        """`database` is a URL; by default the one that all tests use."""
+        """`database` is a URL; by default the one that all tests use. `params` are regtest's by default."""
         self.folder = folder
         self.url = database or database_url(folder)
-        self.params = select_params("regtest")
+        self.params = params or select_params("regtest")
         self.clock = clock or Clock()
         self._options = ChainOptions(minimum_chainwork=0, assume_valid=None, max_tip_age=max_tip_age)
         self._checker = checker or ScriptPipeline(InlineQueue())
@@ -62,6 +64,9 @@ class ChainNode:
         """Open the storage and load the chain."""
         self.open_database()
         self.stores = ChainStores(self.database.chain, self.database.coins, self.block_files, self.undo_files)
+        snapshot_coins = open_snapshot(self.database, self.params)
+        if snapshot_coins is not None:
+            self.stores.coins, self.stores.background = snapshot_coins, self.database.coins
         self.manager = ChainManager(self.params, self.stores, self._checker, self._options, self.clock)
         self.manager.load()
         self.manager.set_importing(False)

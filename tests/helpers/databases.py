@@ -73,7 +73,8 @@ def postgres_schema() -> Iterator[str]:
     try:
         yield url.update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(hide_password=False)
     finally:
-        run_postgres(f"DROP SCHEMA {schema} CASCADE")
+        for name in (schema, f"{schema}_snapshot", f"{schema}_snapshot_invalid"):
+            run_postgres(f"DROP SCHEMA IF EXISTS {name} CASCADE")
 
 
 def run_postgres(statement: str, url: str | None = None) -> None:

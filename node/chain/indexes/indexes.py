@@ -48,11 +48,12 @@ class Indexes:
             runner.load()
             self._runners[index.name] = runner
             manager.tip_watch.subscribe(runner.wake)
+            manager.snapshots.watch.subscribe(runner.wake)
         manager.state.on_settled = self.recent.add
 
     def check_blocks(self, manager: ChainManager) -> None:
         """Raise ConfigError, in the reference's words, if blocks that an index still needs have been pruned."""
-        tip = manager.tip
+        tip = manager.validated_tip
         for name, runner in self._runners.items():
             undo = runner.index.needs_spent
             wanted = block_status.HAVE_DATA | (block_status.HAVE_UNDO if undo else 0)

@@ -89,7 +89,7 @@ class IndexRunner:
             if self._entry is None:
                 self._working.restart(batch)
             self._store.commit(batch.changes, None if self._entry is None else tip)
-        self._synced = self._covers(self._entry, self._manager.tip)
+        self._synced = self._covers(self._entry, self._manager.validated_tip)
 
     def start(self) -> None:
         """Begin to follow the chain."""
@@ -135,7 +135,7 @@ class IndexRunner:
         if entry is None:
             return -1
         with self._manager.state.lock:
-            return ChainView(self._manager.tip).find_fork(entry).height
+            return ChainView(self._manager.validated_tip).find_fork(entry).height
 
     @property
     def needed_height(self) -> int:
@@ -157,8 +157,9 @@ class IndexRunner:
     def wait_synced(self, tip: BlockIndexEntry) -> bool:
         """Wait until the index holds `tip`; false at once if it is still being built or has failed."""
         with self._changed:
-            if not self._synced:
-                return False
+            if not self._synced or self._manager.state.snapshot_base is not None:
+                # Over a snapshot the tip's turn comes when the history is validated: nobody waits for that.
+                return self._covers(self._entry, tip)
             self._asked_for = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._failed or self._stopping or self._holds(tip))
@@ -166,7 +167,9 @@ class IndexRunner:
 
     def _holds(self, tip: BlockIndexEntry) -> bool:
         # A tip that was left meanwhile is never reached: whatever is the tip now is as good.
-        return not self._failed and (self._covers(self._entry, tip) or self._covers(self._entry, self._manager.tip))
+        return not self._failed and (
+            self._covers(self._entry, tip) or self._covers(self._entry, self._manager.validated_tip)
+        )
 
     def _covers(self, entry: BlockIndexEntry | None, tip: BlockIndexEntry) -> bool:
         """Whether an index that stands at `entry` need not move for `tip`.
@@ -202,7 +205,7 @@ class IndexRunner:
         announced = False
         while not self._stopping:
             self._do_jobs()
-            target = self._manager.tip
+            target = self._manager.validated_tip
             if not self._covers(self._entry, target):
                 self._wait_for_events()
                 self._advance(target)
@@ -252,10 +255,10 @@ class IndexRunner:
         if self._working is None:
             return False
         batch, started, more = self._new_batch(), time.monotonic(), True
-        place, tip = self._place(), self._manager.tip
+        place, tip = self._place(), self._manager.validated_tip
         while more and not self._stopping and time.monotonic() - started < WORK_S:
             more = self._working.work(batch, place)
-            if batch.size_bytes > BATCH_BYTES or self._jobs or self._manager.tip is not tip:
+            if batch.size_bytes > BATCH_BYTES or self._jobs or self._manager.validated_tip is not tip:
                 break
         if batch.changes:
             self._commit(batch, self._entry)

@@ -48,7 +48,7 @@ class Acceptor:
         self._pool = pool
         self._chain = chain
         self._scripts = scripts
-        pool.observers.append(KeptCoins(chain.manager.state.coins))
+        pool.observers.append(KeptCoins(chain.manager.state))
 
     # --- any thread but the chain's ---------------------------------------------------------------------------------
 

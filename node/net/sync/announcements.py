@@ -45,7 +45,8 @@ class BlockAnnouncements:
             return tip.height - fork.height
         hashes: list[BlockHash] = []
         at: BlockIndexEntry | None = tip
-        while at is not None and at is not fork and len(hashes) < MAX_BLOCKS_TO_ANNOUNCE:
+        # The block of a snapshot becomes the tip without being there.
+        while at is not None and at is not fork and at.has_data and len(hashes) < MAX_BLOCKS_TO_ANNOUNCE:
             hashes.append(at.hash)
             at = at.prev
         for peer in self._peers.peers.values():

@@ -64,6 +64,8 @@ class BlockDownload:
         self._recent = recent
         self._manager = context.chain.manager
         self._stalling_timeout_us = STALLING_TIMEOUT_US
+        self._history_height = 0
+        """Up to here no block is missing below a snapshot."""
         self._sources: dict[BlockHash, tuple[Peer, bool]] = {}
         """Who sent a block that is not fully checked yet, and whether its contents are the sender's fault."""
 
@@ -185,6 +187,8 @@ class BlockDownload:
         if room <= 0:
             return
         wanted, staller = self._next_blocks(peer, room)
+        if len(wanted) < room:
+            wanted += self._historical_blocks(peer, room - len(wanted))
         for entry in wanted:
             self._requests.add(peer, entry, now_us)
             logger.debug("Requesting block %s (%d) peer=%d", hash_to_hex(entry.hash), entry.height, peer.id)
@@ -210,6 +214,10 @@ class BlockDownload:
         best, tip = state.best_known, manager.tip
         if best is None or best.chainwork < tip.chainwork or best.chainwork < manager.state.options.minimum_chainwork:
             return [], None
+        base = manager.state.snapshot_base
+        if base is not None and not best.descends_from(base):
+            # Nothing at or below the block of a snapshot can be undone until the history is validated.
+            return [], None
         fork = last_common_ancestor(best, tip)
         common = state.last_common
         if common is None or fork.chainwork > common.chainwork or best.ancestor(common.height) is not common:
@@ -217,6 +225,29 @@ class BlockDownload:
         if common is best:
             return [], None
         return self._walk_window(peer, state, common, best, count)
+
+    def _historical_blocks(self, peer: Peer, count: int) -> list[BlockIndexEntry]:
+        """Return blocks to ask for below a snapshot, whose history is validated behind everything else."""
+        best, manager = peer.state(SyncState).best_known, self._manager
+        with manager.state.lock:
+            base, reached = manager.state.snapshot_base, manager.state.validated_tip
+        if base is None or reached is None or best is None or not best.descends_from(base):
+            return []
+        if not can_serve_witnesses(peer):
+            return []
+        start = last_common_ancestor(reached, base).height
+        window_end = min(base.height, start + BLOCK_DOWNLOAD_WINDOW)
+        wanted: list[BlockIndexEntry] = []
+        walked = self._history_height = max(start, self._history_height)
+        while walked < window_end and len(wanted) < count:
+            for entry in _path(base, walked, min(window_end - walked, 128)):
+                if entry.has_data and entry.height == self._history_height + 1:
+                    self._history_height = entry.height
+                limited = is_limited(peer) and best.height - entry.height >= LIMITED_PEER_BLOCKS - 2
+                if not entry.has_data and not limited and not self._requests.is_requested(entry.hash):
+                    wanted.append(entry)
+            walked = min(walked + 128, window_end)
+        return wanted[:count]
 
     def _walk_window(
         self, peer: Peer, state: SyncState, common: BlockIndexEntry, best: BlockIndexEntry, count: int
