@@ -5,6 +5,7 @@ them but those of -shutdownnotify.
 """
 
 import logging
+import queue
 import string
 import subprocess
 import threading
@@ -33,6 +34,36 @@ def start_command(command: str) -> None:
     """Have a shell run `command` and return at once; an empty one is none."""
     if command:
         _thread(command).start()
+
+
+class CommandLane:
+    """Runs commands one at a time, in the order in which they came; `start` returns at once. One lane for each option.
+
+    The reference runs as many at a time as there are, in any order: whoever follows the chain by them is told of an older
+    tip last. A command that hangs holds up those behind it, as a lane of the event stream is held up by its receiver.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def start(self, command: str) -> None:
+        """Have a shell run `command` behind those that wait; an empty one is none."""
+        if not command:
+            return
+        self._waiting.put(command)
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="commands", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                _run(self._waiting.get())
+            except Exception:
+                logger.exception("a command can't be run")
 
 
 def run_commands(commands: Iterable[str]) -> None:

@@ -19,7 +19,7 @@ from clarion.api.idle_worker import IdleWorkers
 from clarion.api.rpc.context import NodeContext
 from clarion.api.rpc.node_methods import NodeMethods
 from clarion.node.app.api import start_api
-from clarion.node.app.commands import alert_command, block_command, run_commands, start_command
+from clarion.node.app.commands import CommandLane, alert_command, block_command, run_commands, start_command
 from clarion.node.app.core import NodeCore
 from clarion.node.app.event_retention import keep_event_log_short
 from clarion.node.app.mempool import save_fee_estimates
@@ -112,11 +112,12 @@ class Node:
     def _watch_chain(self, core: NodeCore) -> ChainWarnings:
         """Run the operator's commands for warnings and new tips from now on."""
         state, config = core.manager.state, self._config
-        warnings = ChainWarnings(state, lambda text: start_command(alert_command(config.alert_notify, text)))
+        alerts, tips = CommandLane(), CommandLane()
+        warnings = ChainWarnings(state, lambda text: alerts.start(alert_command(config.alert_notify, text)))
 
         def tell_tip() -> None:
             if not state.initial_download:
-                start_command(block_command(config.block_notify, state.active.tip.hash))
+                tips.start(block_command(config.block_notify, state.active.tip.hash))
 
         def watch() -> None:
             state.on_invalid_chain = warnings.look_for_invalid_chain

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from clarion.node.app.commands import alert_command, block_command
+from clarion.node.app.commands import CommandLane, alert_command, block_command
 from clarion.node.primitives.ids import hash_from_hex
 from helpers.chain_builder import Built, make_block, make_coinbase, subsidy
 from helpers.node import Node
@@ -43,14 +43,22 @@ def test_the_block_s_hash_is_shown_as_clients_see_it() -> None:
     assert block_command("echo %s %s", bytes(31) + b"\x01") == f"echo {'01' + '00' * 31} {'01' + '00' * 31}"
 
 
+def test_commands_of_a_lane_are_run_in_order_and_never_two_at_once(tmp_path: Path) -> None:
+    log, lane = tmp_path / "log.txt", CommandLane()
+    for number in range(8):
+        # The first take longest: beside each other they would end in the opposite order.
+        lane.start(f"echo {number} begins >> {log}; sleep 0.0{8 - number}; echo {number} ends >> {log}")
+    expected = [f"{number} {what}" for number in range(8) for what in ("begins", "ends")]
+    assert wait_for_lines(log, 16) == expected
+
+
 def test_commands_of_a_node(tmp_path: Path) -> None:
     log = {name: tmp_path / f"{name}.txt" for name in ("alert", "block", "startup", "shutdown")}
     options = [f"-{name}notify=echo %s >> '{path}'" for name, path in log.items()]
     with Node(tmp_path / "node", *ALL_IN_ONE, *options, f"-shutdownnotify=echo second >> '{log['shutdown']}'") as node:
         wait_for_lines(log["startup"], 1)
         hashes = node.rpc("generatetodescriptor", 2, "raw(51)")
-        # Each command has a thread of its own: they may end in another order.
-        assert sorted(wait_for_lines(log["block"], 2)) == sorted(hashes)
+        assert wait_for_lines(log["block"], 2) == hashes
         submit_invalid_chain(node, hashes[-1])
         (text,) = wait_for_lines(log["alert"], 1)
         assert text.startswith("Warning: Found invalid chain more than 6 blocks longer than our best chain.")
