@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from clarion.node.log import Log, init_message, log_start
 from clarion.node.mining.miner import Miner
 from clarion.node.mining.template_cache import TemplateCache
 from clarion.node.net.service import NetService
+from clarion.node.primitives.ids import BlockHash
 from clarion.node.scheduler import Scheduler
 from clarion.node.storage.blk_reader import block_paths
 from clarion.node.storage.directory_lock import DirectoryLock
@@ -115,15 +116,15 @@ class Node:
         alerts, tips = CommandLane(), CommandLane()
         warnings = ChainWarnings(state, lambda text: alerts.start(alert_command(config.alert_notify, text)))
 
-        def tell_tip() -> None:
-            if not state.initial_download:
-                tips.start(block_command(config.block_notify, state.active.tip.hash))
+        def tell_tips(hashes: Sequence[BlockHash]) -> None:
+            for block_hash in hashes:
+                tips.start(block_command(config.block_notify, block_hash))
 
         def watch() -> None:
             state.on_invalid_chain = warnings.look_for_invalid_chain
             core.manager.tip_watch.subscribe(warnings.tip_moved)
             if config.block_notify:
-                core.manager.tip_watch.subscribe(tell_tip)
+                core.manager.journal.on_tips = tell_tips
             warnings.look_for_invalid_chain()
 
         core.chain.submit(watch).result()

@@ -16,7 +16,7 @@ from clarion.node.chain.state import ChainState
 from clarion.node.chain.stores import ChainStores
 from clarion.node.chain.tip_watch import TipWatch
 from clarion.node.events.mempool_rows import BLOCK_REASON, confirmed_body
-from clarion.node.events.row import EventKind, EventRow, tip_body
+from clarion.node.events.row import EventKind, EventRow, read_tip_body, tip_body
 from clarion.node.primitives.ids import NULL_HASH, BlockHash, Txid
 from clarion.node.storage.rows import ChainCommit
 
@@ -78,6 +78,8 @@ class Journal:
         self.on_early: Callable[[Sequence[EventRow]], None] = lambda rows: None
         """Called by `tell_early`, with rows of the mempool before which no row of the chain waits: nothing can take them
         back, so they may be told at once. They become durable later, under the numbers that they have."""
+        self.on_tips: Callable[[Sequence[BlockHash]], None] = lambda tips: None
+        """Called behind a commit with each tip that it tells, but for those of initial download: a batch has several."""
         self.tip_watch = TipWatch()
         self.log_watch = TipWatch()
         """The same for everything that the log tells, durably."""
@@ -259,6 +261,7 @@ class Journal:
         assert not self._connected, "a step is committed once it has ended"
         end = before or self.mark()
         self._whole = self._whole and before is not None
+        tips = self._tips(end) if end.chain_rows else []
         if self.chain_pending:
             seq = self._commit_chain(end)
         else:
@@ -272,8 +275,14 @@ class Journal:
             self.log_watch.tip_moved()
         if end.chain_rows:
             self.tip_watch.tip_moved()
+        if tips:
+            self.on_tips(tips)
         if end.chain_rows and before is None:
             self._flush_behind()
+
+    def _tips(self, end: Mark) -> list[BlockHash]:
+        rows = [row for row in self._events[: end.events] if row.kind is EventKind.TIP_CHANGED]
+        return [row.block_hash for row in rows if not read_tip_body(row.body)[1]]
 
     def _commit_chain(self, end: Mark) -> int:
         state = self._state

@@ -59,6 +59,9 @@ def test_commands_of_a_node(tmp_path: Path) -> None:
         wait_for_lines(log["startup"], 1)
         hashes = node.rpc("generatetodescriptor", 2, "raw(51)")
         assert wait_for_lines(log["block"], 2) == hashes
+        # Committed in batches, told one by one.
+        hashes += node.rpc("generatetodescriptor", 40, "raw(51)")
+        assert wait_for_lines(log["block"], len(hashes)) == hashes
         submit_invalid_chain(node, hashes[-1])
         (text,) = wait_for_lines(log["alert"], 1)
         assert text.startswith("Warning: Found invalid chain more than 6 blocks longer than our best chain.")
