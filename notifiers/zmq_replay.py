@@ -202,10 +202,13 @@ class ReplayServer:
                 kind = TYPE_NAMES[type(told.event)].encode()
                 bodies: dict[frozenset[str], bytes] = {}
                 for replay in who:
-                    details = replay.request.details
-                    body = bodies.get(details) or bodies.setdefault(details, self._encoder.event(told, details))
+                    details, wanted = replay.request.details, replay.request.wanted
+                    replay.cursor = wanted.mark(told.cursor)
+                    if wanted.windows:
+                        body = self._encoder.event(told.at(replay.cursor), details)
+                    else:
+                        body = bodies.get(details) or bodies.setdefault(details, self._encoder.event(told, details))
                     replay.waiting.append([*replay.route, kind, body])
-                    replay.cursor = told.cursor
                     if len(replay.waiting) >= _WAITING_LIMIT:
                         self._news.drop(replay)
                         replay.has_news = True
@@ -225,6 +228,8 @@ class ReplayServer:
             return replay
         request = parse_request(fields, self._params)
         cursor = self._log.start(request.start)
+        request.wanted.resume(cursor)
+        cursor = request.wanted.mark(cursor)
         replay = _Replay(route, request, cursor, self._log.depth(cursor, request.wanted), follow)
         gap = self._log.gap(cursor, request.wanted)
         if gap:
@@ -255,9 +260,8 @@ class ReplayServer:
             self._read(replay)
             return True, False
         if time.monotonic() - replay.last_sent >= ALIVE_S:
-            replay.waiting.append(
-                [*replay.route, b"alive", notice("alive", self._news.place_of(replay, replay.cursor))]
-            )
+            place = replay.request.wanted.mark(self._news.place_of(replay, replay.cursor))
+            replay.waiting.append([*replay.route, b"alive", notice("alive", place)])
             return True, False
         return False, False
 

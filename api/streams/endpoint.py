@@ -4,6 +4,7 @@ Owns: HTTP's side of the stream. Never: which events (`hub`).
 """
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -24,8 +25,10 @@ MAX_REQUEST_BYTES = 32 << 20
 """Filters with a million scripts are welcome."""
 
 KEEP_ALIVE_S = 15.0
-LONGEST_POLL_S = 60.0
+LONGEST_POLL_S = 60
 MAX_BATCH = 1000
+
+_NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
 
 _STATUS = {
     "bad-request": 400,
@@ -100,12 +103,17 @@ def _fields(scope: Scope, body: bytes) -> dict[str, Any]:
 
 def _poll(fields: dict[str, Any]) -> tuple[float | None, int]:
     """Take `wait` and `limit` out of the fields and return them."""
-    try:
-        wait = fields.pop("wait", None)
-        wait_s = None if wait is None else min(max(0.0, float(wait)), LONGEST_POLL_S)
-        return wait_s, min(max(1, int(fields.pop("limit", MAX_BATCH))), MAX_BATCH)
-    except (TypeError, ValueError, OverflowError):
-        raise StreamError("bad-request", "wait and limit are numbers") from None
+    wait = fields.pop("wait", None)
+    wait_s = None if wait is None else _number("wait", wait, 0, LONGEST_POLL_S)
+    return wait_s, int(_number("limit", fields.pop("limit", MAX_BATCH), 1, MAX_BATCH))
+
+
+def _number(name: str, value: Any, least: int, most: int) -> float:
+    """Return a number that was sent as one or as plain digits. Raises StreamError `bad-request`."""
+    text = "" if isinstance(value, bool) else str(value)
+    if not _NUMBER.fullmatch(text) or not least <= float(text) <= most or (name == "limit" and "." in text):
+        raise StreamError("bad-request", f"{name}: a number from {least} to {most} expected, not {value!r}")
+    return float(text)
 
 
 async def _unless_left(answer: Any, receive: Receive) -> None:

@@ -112,6 +112,8 @@ class StreamHub:
         if self._reader is None:
             self._reader = LogReader(self._executor.context.reader)
         cursor = self._reader.start(request.start)
+        request.wanted.resume(cursor)
+        cursor = request.wanted.mark(cursor)
         undo = self._reader.undo(cursor) if refuse_stale else None
         if undo is not None:
             raise StreamError("reorganised", "the cursor's block is not in the chain any more", **undo)
@@ -188,11 +190,14 @@ class StreamHub:
             # Who came while this page was handed out has read it from the log already.
             if _place(told.cursor) <= _place(subscription.cursor):
                 continue
-            details = subscription.request.details
-            message = messages.get(details)
+            details, wanted = subscription.request.details, subscription.request.wanted
+            cursor = wanted.mark(told.cursor)
+            message = None if wanted.windows else messages.get(details)
             if message is None:
-                message = messages[details] = self._message(told, details)
-            if not subscription.offer(message, told.cursor):
+                message = self._message(told.at(cursor), details)
+            if not wanted.windows:
+                messages[details] = message
+            if not subscription.offer(message, cursor):
                 self._index.remove(subscription)
 
     def _wanted_details(self) -> frozenset[str]:

@@ -98,7 +98,10 @@ class Subscription:
         """The cursor from which a client that got everything so far would go on."""
         if not self.is_live or self._queue:
             return self.cursor
-        return max(self.cursor, self._hub.cursor, key=lambda cursor: (cursor.seq, cursor.index))
+        # Asked for what it has grown to by now: what was looked through lies in front of this place.
+        return self.request.wanted.mark(
+            max(self.cursor, self._hub.cursor, key=lambda cursor: (cursor.seq, cursor.index))
+        )
 
     async def _read_on(self) -> bool:
         """Read a page of the log; whether there is something to hand out, or more to read."""

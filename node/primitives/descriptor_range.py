@@ -114,12 +114,17 @@ class ScriptWindow:
         used = [self.indexes[script] for script in scripts if script in self.indexes]
         # What it grows by may be among them, too.
         while used and (end := self.described.end_for(max(used))) > self.last:
-            more = dict(self.described.scripts(self.last + 1, end))
-            self.indexes |= more
-            self._fresh += more
-            self.last = end
+            more = self.grow_to(end)
             used += [more[script] for script in scripts if script in more]
         return bool(used)
+
+    def grow_to(self, end: int) -> dict[bytes, int]:
+        """Have the range end at index `end`, unless it ends behind it; return what it grew by."""
+        more = dict(self.described.scripts(self.last + 1, end))
+        self.indexes |= more
+        self._fresh += more
+        self.last = max(self.last, end)
+        return more
 
     def take_fresh(self) -> list[bytes]:
         """Return the scripts that came since the last call."""

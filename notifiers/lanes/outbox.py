@@ -49,7 +49,9 @@ class Outbox:
 
         `now` is behind row `now_seq`.
         """
-        self.cursor = self._log.behind_row(now_seq) if start == "now" else self._log.start(start)
+        cursor = self._log.behind_row(now_seq) if start == "now" else self._log.start(start)
+        self._request.wanted.resume(cursor)
+        self.cursor = self._request.wanted.mark(cursor)
         self._waiting.clear()
         self._ready.clear()
         self._page_end = None

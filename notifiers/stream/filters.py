@@ -5,17 +5,19 @@ Never: reading the log, encoding.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 
+from clarion.node.errors import StreamError
 from clarion.node.events.cursor import Cursor
 from clarion.node.events.encoding import TRANSACTION_EVENTS
 from clarion.node.events.events import Event, TxAdded, TxConfirmed, TxRemoved, TxUnconfirmed
 from clarion.node.events.expand import ALL_EVENTS
 from clarion.node.events.mempool_rows import BLOCK_REASON
 from clarion.node.primitives.coin import SpentOutput
-from clarion.node.primitives.descriptor_range import ScriptWindow
+from clarion.node.primitives.descriptor_range import MAX_RANGE, ScriptWindow
 from clarion.node.primitives.opcodes import OP_RETURN
 from clarion.node.primitives.script import read_op
 from clarion.node.primitives.transaction import Transaction
@@ -35,6 +37,12 @@ class StreamEvent:
         self.tx: Transaction | None = event.tx if isinstance(event, TRANSACTION_EVENTS) else None
         """The transaction that the event carries."""
         self.spent = event.spent if isinstance(event, TxAdded) else spent
+
+    def at(self, cursor: Cursor) -> "StreamEvent":
+        """Return the same event with another cursor."""
+        other = copy(self)
+        other.cursor = cursor
+        return other
 
     @cached_property
     def moved(self) -> Sequence[SpentOutput]:
@@ -109,6 +117,24 @@ class EventFilter:
         """Whether the outputs that transactions of blocks spend must be known."""
         spends = bool(self.scripts or self.windows or self.script_hashes or self.min_value_sat)
         return spends and bool(self.types & {TxConfirmed, TxUnconfirmed})
+
+    def mark(self, cursor: Cursor) -> Cursor:
+        """Return the cursor as this filter's subscriber is to be given it: with how far the windows have grown."""
+        return replace(cursor, grown=tuple(window.last for window in self.windows)) if self.windows else cursor
+
+    def resume(self, cursor: Cursor) -> None:
+        """Let the windows be as they were at a cursor of the same filter. Raises StreamError `bad-request`."""
+        if len(cursor.grown) != len(self.windows):
+            return  # of another request, or of a node that did not write it down: the ranges count as they are named
+        for window, end in zip(self.windows, cursor.grown, strict=True):
+            if end - window.last > MAX_RANGE:
+                raise StreamError(
+                    "bad-request",
+                    f"descriptors: the cursor's range ends more than {MAX_RANGE} indexes behind the one that is named: name "
+                    "as `range` what has been in use so far",
+                )
+        for window, end in zip(self.windows, cursor.grown, strict=True):
+            window.grow_to(end)
 
     def accepts(self, told: StreamEvent) -> bool:
         """Whether the event passes; confirmations apart, which are the reader's."""

@@ -180,7 +180,7 @@ class LogReader:
             told = row if depth is None or not needs_block(row.kind) else depth.rows_to_tell(row)
             if told is not None and (gate is None or gate.lets_pass(row)):
                 found += self._accepted(told, row, wanted, details, skip)
-            cursor = cursor_at(self.log_id, row)
+            cursor = wanted.mark(cursor_at(self.log_id, row))
             if len(found) >= EVENTS_A_PAGE:
                 return Page(found, cursor, is_last and row is rows[-1])
         return Page(found, cursor, is_last)
@@ -191,7 +191,9 @@ class LogReader:
         """Return the events of row `told` behind index `skip` that pass."""
         try:
             events = self.expand(told, wanted.types, wanted.needs_spent, details, cause)
-            return [each for each in events if each.cursor.index > skip and wanted.accepts(each)]
+            found = (each for each in events if each.cursor.index > skip and wanted.accepts(each))
+            # Each with the growth up to it: a window grows while it is asked.
+            return [each.at(wanted.mark(each.cursor)) for each in found] if wanted.windows else list(found)
         except StreamError as error:
             raise StreamError("cursor-too-old", error.message, **error.details) from None
 

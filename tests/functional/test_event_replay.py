@@ -25,6 +25,7 @@ from helpers.node import Node, events_process_of, run_program
 from helpers.shared import PROJECT_ROOT
 
 OTHERS = "raw(51)"
+RANGED = "wpkh(tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B/0/*)"
 
 
 def _ids(messages: list[dict[str, Any]]) -> list[str]:
@@ -68,6 +69,35 @@ def test_client_has_the_whole_history_once_across_kills_of_node_and_events_proce
         wait_until(lambda: len(follower.got) == len(everything), timeout_s=60)
     assert _ids(follower.got) == _ids(everything)
     assert len(set(_ids(everything))) == len(everything)
+
+
+def test_a_range_that_has_grown_stays_so_for_clients_that_come_again(tmp_path: Path) -> None:
+    address = free_tcp_address()
+    fields = {"descriptors": [{"desc": RANGED, "range": [0, 5], "gap": 5}], "types": ["tx_confirmed"]}
+    with Node(tmp_path, "-par=1", f"-zmqreplay={address}") as node:
+        paid = node.rpc("deriveaddresses", node.rpc("getdescriptorinfo", RANGED)["descriptor"], [0, 20])
+        follower = Follower(address, start="start", **fields)
+        told: list[str] = []
+        for index in (5, 9, 14, 19, 4):
+            # Each payment lies behind the range as it was two payments, and two restarts of the node, before.
+            node.rpc("generatetoaddress", 1, paid[index])
+            told.append(node.rpc("getbestblockhash"))
+            wait_until(lambda: [each["hash"] for each in follower.got] == told, timeout_s=60)
+            polled = [
+                event
+                for cursor in _cursors(follower)
+                for event in events(address, start=cursor, follow=False, **fields)
+            ]
+            assert [each["hash"] for each in polled] == [
+                told[at] for begin in range(len(told)) for at in range(begin, len(told))
+            ]
+            node.stop()
+            node.start()
+
+
+def _cursors(follower: Follower) -> list[str]:
+    """Return the cursors in front of each event that a client got."""
+    return ["start", *(each["cursor"] for each in follower.got[:-1])]
 
 
 def test_published_events_are_those_of_the_replay(tmp_path: Path) -> None:

@@ -1,14 +1,16 @@
 """Filters against a model that asks every subscriber about every event, field by field, and keeps no index."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clarion.node.events.cursor import log_start
+from clarion.node.errors import StreamError
+from clarion.node.events.cursor import log_start, parse_cursor
 from clarion.node.events.encoding import EVENT_TYPES
 from clarion.node.events.events import EventId, TipChanged, TxAdded, TxConfirmed, TxRemoved, TxUnconfirmed
 from clarion.node.params.chain_params import select_params
@@ -180,3 +182,31 @@ def test_index_finds_whom_the_model_would_tell(data: st.DataObject) -> None:
             expected = sorted(who for who, model in models.items() if model.wants(told, NAMES[type(told.event)]))
             assert sorted(index.find(told)) == expected
             assert [who for who in sorted(models) if alone[who].accepts(told)] == expected
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_who_comes_again_with_his_cursor_is_told_what_he_would_have_been_told(data: st.DataObject) -> None:
+    pool = data.draw(st.lists(transactions, min_size=1, max_size=6))
+    windows = [{"desc": RANGED, "range": data.draw(st.integers(0, 5)), "gap": data.draw(st.integers(1, 6))}]
+    fields = {
+        "descriptors": windows * data.draw(st.integers(1, 2)),
+        "min_value_sat": data.draw(st.sampled_from(VALUES)),
+    }
+    steady, returning = parse_request(fields, PARAMS).wanted, parse_request(fields, PARAMS).wanted
+    for _ in range(data.draw(st.integers(1, 14))):
+        told = data.draw(told_events(pool))
+        assert returning.accepts(told) == steady.accepts(told)
+        if data.draw(st.booleans()):
+            cursor = str(returning.mark(told.cursor))
+            returning = parse_request(fields, PARAMS).wanted
+            returning.resume(parse_cursor(cursor))
+
+
+def test_a_cursor_can_not_have_a_range_grow_without_bounds() -> None:
+    wanted = parse_request({"descriptors": [{"desc": RANGED, "gap": 1}]}, PARAMS).wanted
+    with pytest.raises(StreamError, match="range ends more than 1000000 indexes behind"):
+        wanted.resume(replace(log_start(LOG), grown=(2_000_000_000,)))
+    # One of another request says nothing about this one.
+    wanted.resume(replace(log_start(LOG), grown=(7, 7)))
+    assert wanted.mark(log_start(LOG)).grown == (0,)
