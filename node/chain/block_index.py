@@ -8,7 +8,7 @@ import heapq
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from itertools import compress
+from itertools import compress, count
 
 from clarion.node.chain.header_columns import NO_NUMBER, HeaderColumns
 from clarion.node.chain.header_loading import load_headers
@@ -354,13 +354,13 @@ class BlockIndex:
         failed = [leaf for leaf in sorted(columns.leaves) if columns.status[leaf] & block_status.FAILED_VALID]
         return self.entry(max(failed, key=columns.work_of)) if failed else None
 
-    def last_block(self) -> BlockPosition | None:
-        """Return the position of the block that lies last in the block files, None if there is none."""
+    def last_block(self) -> BlockIndexEntry | None:
+        """Return the block that lies last in the block files, None if there is none."""
         columns = self.columns
         have = (status & block_status.HAVE_DATA for status in columns.status)
-        places = zip(columns.file, columns.data_pos, columns.data_size, strict=True)
+        places = zip(columns.file, columns.data_pos, count(), strict=False)
         last = max(compress(places, have), default=None)
-        return BlockPosition(*last) if last is not None else None
+        return self.entry(last[2]) if last is not None else None
 
     def last_undo(self) -> dict[int, BlockPosition]:
         """Return, for each undo file, the position of the last undo data in it."""

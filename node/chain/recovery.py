@@ -15,8 +15,9 @@ from clarion.node.chain.relinking import relink
 from clarion.node.chain.snapshot.snapshots import Snapshots
 from clarion.node.chain.state import ChainState
 from clarion.node.chain.stores import ChainStores
-from clarion.node.errors import StorageError
+from clarion.node.errors import BlockFileError, DecodeError, StorageError
 from clarion.node.params.chain_params import ChainParams
+from clarion.node.primitives.block import BlockHeader
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage.blk_reader import BlkFile
 from clarion.node.storage.block_files import BlockFiles
@@ -107,7 +108,7 @@ class Recovery:
         index = self._state.index
         last = index.last_block()
         self._check_pair(stores.block_files, last)
-        unnamed = stores.block_files.recover(last)
+        unnamed = stores.block_files.recover(None if last is None else last.data_position)
         torn = unnamed.torn_bytes + stores.undo_files.recover(index.last_undo())
         if torn:
             logger.info("Cut %d bytes that no commit names off the block and undo files", torn)
@@ -119,7 +120,7 @@ class Recovery:
                 stores.block_files.folder,
             )
 
-    def _check_pair(self, block_files: BlockFiles, last: BlockPosition | None) -> None:
+    def _check_pair(self, block_files: BlockFiles, last: BlockIndexEntry | None) -> None:
         """Nearly always the wrong folder or database: to go on would leave a chain behind that nobody may miss yet."""
         folder = block_files.folder
         if last is None and holds_blocks(block_files, self._state.params):
@@ -132,6 +133,25 @@ class Recovery:
                 f"Error loading block database: {folder} holds no block files, but the chain database has "
                 f"{self._state.active.height + 1} blocks: are -datadir, -blocksdir and -database those of one chain?"
             )
+        if last is not None and (reason := self._missing(block_files, last)):
+            # Before anything is cut or appended behind it.
+            raise StorageError(
+                f"Corrupted block database detected: the last block that the chain database names, {hash_to_hex(last.hash)}, "
+                f"is not in its place: {reason}. Either it is damaged, or -datadir, -blocksdir and -database are not those of "
+                "one chain. To build the chain from the blocks that are there, start with -reindex"
+            )
+
+    @staticmethod
+    def _missing(block_files: BlockFiles, entry: BlockIndexEntry) -> str:
+        """Return what is wrong about a block's place in the files, as far as its header tells, "" if nothing is."""
+        position = entry.data_position
+        try:
+            found = BlockHeader.parse(block_files.read(position)).hash
+        except (BlockFileError, DecodeError) as error:
+            return str(error)
+        if found == entry.hash:
+            return ""
+        return f"{block_files.path(position.file)} has block {hash_to_hex(found)} at offset {position.offset}"
 
     def _make_genesis(self, position: BlockPosition | None) -> None:
         """Store genesis, unless it lies at `position` or is in the index already, and connect it."""

@@ -6,7 +6,6 @@ Owns: where the next block goes, and cutting off what a crash left behind. Never
 from pathlib import Path
 from typing import NamedTuple
 
-from clarion.node.errors import BlockFileError
 from clarion.node.storage.blk_reader import BlkFile
 from clarion.node.storage.flat_files import FRAME_SIZE, FlatFiles
 from clarion.node.storage.rows import BlockPosition
@@ -38,9 +37,9 @@ class BlockFiles:
     def recover(self, last: BlockPosition | None, *, keep: bool = True) -> Unnamed:
         """Say where appending starts, once, before the first append; return what no commit names.
 
-        `last` is the highest position (by file, then offset) that the block index knows. Whole records behind it in its
-        file are kept: there are some after a crash, and all newer ones if the index is an older copy or another's. With
-        `keep` off they are cut too: the caller is about to write them again.
+        `last` is the highest position (by file, then offset) that the block index knows, where its block lies (the caller
+        has looked). Records behind it in its file are kept: there are some after a crash, and all newer ones if the index
+        is an older copy. With `keep` off they are cut too: the caller is about to write them again.
         Files that the index does not know are left alone, they may be the user's: appending starts behind them.
         """
         numbers = self._files.numbers()
@@ -56,21 +55,14 @@ class BlockFiles:
         return unnamed
 
     def _whole_records(self, last: BlockPosition) -> tuple[int, int]:
-        """Return how many records follow without a fault, and where the last one ends."""
+        """Return how many records follow, and where the last one ends. What is damaged between them stays, too."""
         count, end = 0, last.end
         if self._files.size(last.file) <= end:
             return count, end
         with BlkFile(self.path(last.file), self._magic) as file:
-            records = file.records(end)
-            while True:
-                try:
-                    offset, length = next(records)
-                except (StopIteration, BlockFileError):
-                    return count, end
-                if offset != end + FRAME_SIZE:
-                    # Bytes of another kind lie in between: a torn write that ends in a record.
-                    return count, end
+            for offset, length in file.records(end, skip_damage=True):
                 count, end = count + 1, offset + length
+        return count, end
 
     def append(self, raw: bytes) -> BlockPosition:
         """Append a block and return its position. It is durable after the next `sync`. Raises StorageError."""

@@ -145,6 +145,19 @@ class FlatFiles:
         self._writing[file] = handle
         return handle
 
+    def end_of_records(self, file: int, start: int) -> int:
+        """Return where the last whole record behind byte `start` ends, whatever lies between; `start` if there is none."""
+        size = self.size(file)
+        data = self.read_part(file, start, size - start) if size > start else b""
+        at = end = 0
+        while (at := data.find(self._magic, at)) >= 0 and at + FRAME_SIZE <= len(data):
+            behind = at + FRAME_SIZE + _LENGTH.unpack_from(data, at + 4)[0]
+            if behind <= len(data):
+                at = end = behind
+            else:
+                at += 1
+        return start + end
+
     def cut(self, file: int, end: int) -> int:
         """Cut what lies behind `end` in a file, durably, and return how many bytes that were."""
         surplus = self.size(file) - end

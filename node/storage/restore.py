@@ -77,7 +77,7 @@ class Restore:
                 last_block = row.data_position
             if row.undo_size and row.undo_position > last_undo.get(row.file, (-1,)):
                 last_undo[row.file] = row.undo_position
-        self._undo_files.recover(last_undo)
+        self._undo_files.recover(last_undo, keep=False)
         if last_block is None:
             for file in self._block_files.numbers():
                 self._block_files.remove(file)

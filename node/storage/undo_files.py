@@ -67,13 +67,16 @@ class UndoFiles:
         self._files = FlatFiles(folder, "rev", magic)
         self._ends: dict[int, int] = {}
 
-    def recover(self, last: Mapping[int, BlockPosition]) -> int:
+    def recover(self, last: Mapping[int, BlockPosition], *, keep: bool = True) -> int:
         """Say what is known of the files, once, before the first append; return how many torn bytes were cut off.
 
-        `last` maps a file's number to the highest undo position in it that the block index knows. Files that it does
-        not name are left alone: appending to one starts behind its end.
+        `last` maps a file's number to the highest undo position in it that the block index knows. Records behind it are
+        kept: if the index is an older copy, the newer one needs them. With `keep` off they are cut too. Files that `last`
+        does not name are left alone: appending to one starts behind its end.
         """
         self._ends = {file: position.end for file, position in last.items()}
+        if keep:
+            self._ends = {file: self._files.end_of_records(file, end) for file, end in self._ends.items()}
         return sum(self._files.cut(file, end) for file, end in self._ends.items())
 
     def append(

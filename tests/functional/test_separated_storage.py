@@ -54,6 +54,40 @@ def test_an_older_copy_of_the_database_costs_no_block(used: Path) -> None:
 
 
 @files_only
+def test_the_newer_database_comes_back_after_the_older_one_was_used(used: Path) -> None:
+    chainstate = used / "regtest" / "chainstate"
+    chainstate.rename(used.parent / "newer")
+    shutil.copytree(used.parent / "older", chainstate)
+    with Node(used, "-par=1") as node:
+        node.rpc("generatetodescriptor", 3, "raw(52)")
+    shutil.rmtree(chainstate)
+    (used.parent / "newer").rename(chainstate)
+    with Node(used, "-par=1", "-checklevel=4", "-checkblocks=0") as node:
+        assert node.rpc("getblockcount") == BLOCKS
+        assert node.rpc("verifychain", 4, 0) is True
+
+
+@files_only
+def test_the_database_of_another_chain_changes_nothing(used: Path) -> None:
+    other = used.parent / "other"
+    with Node(other, "-par=1") as node:
+        node.rpc("generatetodescriptor", BLOCKS, "raw(53)")
+    own = used / "regtest" / "chainstate"
+    own.rename(used.parent / "own")
+    shutil.copytree(other / "regtest" / "chainstate", own)
+    folder = used / "regtest" / "blocks"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    said = start(used)
+    assert "Corrupted block database detected: the last block that the chain database names" in said
+    assert "those of one chain" in said
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    shutil.rmtree(own)
+    (used.parent / "own").rename(own)
+    with Node(used, "-par=1") as node:
+        assert node.rpc("getblockcount") == BLOCKS
+
+
+@files_only
 def test_an_empty_database_beside_blocks_is_refused(used: Path) -> None:
     before = blocks_of(used)
     shutil.rmtree(used / "regtest" / "chainstate")

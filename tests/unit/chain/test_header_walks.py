@@ -87,7 +87,9 @@ def test_unlinked_blocks_have_data_and_a_parent_that_is_not_connected(seed: int)
 def test_last_positions_are_the_highest_in_their_files(seed: int) -> None:
     index, entries = _tree(seed)
     stored = [entry for entry in entries if entry.has_data]
-    assert index.last_block() == max(entry.data_position for entry in stored)
+    last = index.last_block()
+    assert last is not None
+    assert last.data_position == max(entry.data_position for entry in stored)
     for file, position in index.last_undo().items():
         assert position == max(entry.undo_position for entry in stored if entry.file == file)
     assert set(index.last_undo()) == {0, 1, 2}

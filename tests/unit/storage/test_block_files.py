@@ -64,6 +64,20 @@ def test_whole_records_that_the_index_does_not_know_are_kept(key: bytes, tmp_pat
     assert [again.read(position) for position in newer] == [b"\x01" * 100, b"\x02" * 100]
 
 
+def test_records_behind_a_damaged_one_are_kept_too(files: BlockFiles, tmp_path: Path) -> None:
+    last = files.append(b"committed")
+    newer = [files.append(bytes([number]) * 100) for number in (1, 2, 3)]
+    files.sync()
+    path = tmp_path / "blk00000.dat"
+    data = bytearray(path.read_bytes())
+    data[newer[1].offset - 8] ^= 1
+    path.write_bytes(data + MAGIC + b"torn")
+    again = BlockFiles(tmp_path, MAGIC)
+    assert again.recover(last) == Unnamed(2, 8)
+    assert again.append(b"next").offset == newer[-1].end + 8
+    assert [again.read(newer[number]) for number in (0, 2)] == [b"\x01" * 100, b"\x03" * 100]
+
+
 def test_they_go_where_the_caller_writes_them_again(files: BlockFiles, tmp_path: Path) -> None:
     last = files.append(b"committed")
     files.append(bytes(100))

@@ -83,10 +83,32 @@ def test_record_too_short_for_a_checksum_is_refused(files: UndoFiles, tmp_path: 
 
 def test_torn_tail_is_cut(files: UndoFiles, tmp_path: Path) -> None:
     last = files.append(0, block_hash(1), SPENT)
-    files.append(0, block_hash(2), SPENT)
+    torn = files.append(0, block_hash(2), SPENT)
+    files.sync()
+    os.truncate(tmp_path / "rev00000.dat", torn.end - 1)
     again = UndoFiles(tmp_path, MAGIC)
-    assert again.recover({0: last}) == last.length + 8
+    assert again.recover({0: last}) == torn.length + 8 - 1
     assert again.append(0, block_hash(2), SPENT).offset == last.end + 8
+
+
+@pytest.mark.parametrize("key", [b"", bytes(range(1, 9))])
+def test_whole_records_that_the_index_does_not_know_are_kept(key: bytes, tmp_path: Path) -> None:
+    if key:
+        (tmp_path / "xor.dat").write_bytes(key)
+    files = UndoFiles(tmp_path, MAGIC)
+    last, damaged, newest = [files.append(0, block_hash(number), SPENT) for number in (1, 2, 3)]
+    files.sync()
+    path = tmp_path / "rev00000.dat"
+    data = bytearray(path.read_bytes())
+    data[damaged.offset - 8] ^= 1
+    path.write_bytes(data)
+    again = UndoFiles(tmp_path, MAGIC)
+    assert again.recover({0: last}) == 0
+    assert again.append(0, block_hash(4), SPENT).offset == newest.end + 8
+    again.read_undo(newest, block_hash(3))
+    cut = UndoFiles(tmp_path, MAGIC)
+    assert cut.recover({0: last}, keep=False) > 0
+    assert cut.append(0, block_hash(2), SPENT).offset == last.end + 8
 
 
 def test_missing_file_is_an_error(files: UndoFiles, tmp_path: Path) -> None:
