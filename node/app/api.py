@@ -55,9 +55,11 @@ def serve(
     """
     sockets = bind_sockets(config.rpc_bind, config.rpc_port, config.rpc_allow_ip)
     try:
+        # At once: whoever gets a connection now reads the cookie, and one of a killed node may still lie there.
+        cookie = _write_cookie(config, stack)
         parts = plugin_parts(config)
         register_methods(parts)
-        settings = ApiSettings.from_config(config, params, _write_cookie(config, stack), indexes)
+        settings = ApiSettings.from_config(config, params, cookie, indexes)
         if parts:
             settings = replace(settings, plugin_config=without_secrets(config))
     except BaseException as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from clarion.node.app.snapshot import open_snapshot
 from clarion.node.chain.prune import PRUNED_KEY
+from clarion.node.chain.recovery import holds_blocks
 from clarion.node.chain.stores import ChainStores
 from clarion.node.config import Config, create_directories
 from clarion.node.errors import ConfigError
@@ -76,7 +77,7 @@ def open_storage(config: Config, params: ChainParams, lock: DirectoryLock, *, re
         if is_restoring(database) and not restoring:
             raise ConfigError(f"The database {database.name} is being restored: finish that with clarion db restore")
         if config.reindex or config.reindex_chainstate:
-            _check_blocks_to_read(database, block_files, config)
+            _check_blocks_to_read(database, block_files, config, params)
             if database.snapshot_record() is not None:
                 logger.info("[snapshot] deleting snapshot chainstate due to reindexing")
             database.begin_rebuild(keep_blocks=not config.reindex)
@@ -92,7 +93,7 @@ def open_storage(config: Config, params: ChainParams, lock: DirectoryLock, *, re
         return OpenStorage(database, stores, stack.pop_all())
 
 
-def _check_blocks_to_read(database: Database, block_files: BlockFiles, config: Config) -> None:
+def _check_blocks_to_read(database: Database, block_files: BlockFiles, config: Config, params: ChainParams) -> None:
     """Refuse to give up a chain for block files that are not there: it would be lost, and its event log with it."""
     blocks = database.chain.count_blocks()
     if blocks > 1 and not block_files.numbers():
@@ -100,6 +101,11 @@ def _check_blocks_to_read(database: Database, block_files: BlockFiles, config: C
             f"{config.blocks_dir} holds no block files to build the chain from, but the chain database has {blocks} "
             "blocks, which would be lost: are -datadir, -blocksdir and -database those of one chain? To begin anew, empty "
             "the database"
+        )
+    if blocks > 1 and config.reindex and not holds_blocks(block_files, params):
+        raise ConfigError(
+            f"No block of {params.name} can be read in the files of {config.blocks_dir}, but the chain database has {blocks} "
+            "blocks, which would be lost: is it another folder, or xor.dat not the one that the files were written with?"
         )
 
 

@@ -4,6 +4,8 @@ Owns: what the chain thread does for each block of a rebuild. Never: reading fil
 Until the rebuild ends, a block is a candidate for the tip only when it is its turn.
 """
 
+from contextlib import suppress
+
 from clarion.node.chain.acceptance import Acceptance
 from clarion.node.chain.activation import Activation
 from clarion.node.chain.block_index import BlockIndexEntry
@@ -14,7 +16,7 @@ from clarion.node.chain.state import ChainState
 from clarion.node.chain.stores import ChainStores
 from clarion.node.consensus.block_check import check_block
 from clarion.node.errors import BlockInvalid, StorageError
-from clarion.node.primitives.block import Block
+from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage.rebuild_step import REBUILD_KEY
 from clarion.node.storage.rebuild_step import Rebuild as Step
@@ -43,14 +45,28 @@ class Rebuild:
         return Step(self._chain_store.read_meta(REBUILD_KEY) or b"")
 
     def index(self, block: Block, position: BlockPosition) -> BlockOutcome:
-        """Put a block that lies at `position` of our block files into the index, without connecting it."""
+        """Put a block that lies at `position` of our block files into the index, without connecting it.
+
+        Of one that is damaged the header stays, if that is good: the blocks above are known then, and are used once
+        somebody has sent it.
+        """
         outcome = BlockOutcome(block.hash)
         try:
-            check_block(block, self._state.params)
+            entry = self._acceptance.accept_header(block.header)
+            try:
+                check_block(block, self._state.params)
+            except BlockInvalid as invalid:
+                self._acceptance.mark_invalid(entry, invalid)
+                raise
             _, outcome.new = self._acceptance.accept_block(block, requested=True, position=position)
         except BlockInvalid as invalid:
             outcome.invalid = invalid
         return outcome
+
+    def index_header(self, header: BlockHeader) -> None:
+        """Put the header of a block that can't be decoded into the index, if it is good."""
+        with suppress(BlockInvalid):
+            self._acceptance.accept_header(header)
 
     def end_index(self) -> None:
         """Note, durably, that every block is in the index."""

@@ -5,17 +5,23 @@ Runs on a thread of its own. It can be interrupted or killed at any moment; the 
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from clarion.node.chain.block_index import BlockIndexEntry
 from clarion.node.chain.block_scan import BlockScan, FoundBlock
+from clarion.node.chain.outcome import BlockOutcome
 from clarion.node.chain.service import ChainService
 from clarion.node.errors import BlockFileError, DecodeError
-from clarion.node.primitives.block import Block
+from clarion.node.primitives.block import Block, BlockHeader
 from clarion.node.primitives.ids import BlockHash, hash_to_hex
 from clarion.node.storage.block_files import BlockFiles
 from clarion.node.storage.rebuild_step import Rebuild as Step
 from clarion.node.storage.rows import BlockPosition
+
+MAX_LINES = 20
+"""Refused blocks that get a line of their own."""
 
 QUEUED = 16
 """Blocks that may wait for the chain thread."""
@@ -39,6 +45,8 @@ class Reindexer:
         self._interrupted = interrupted
         self._queued: dict[BlockHash, None] = {}
         """The blocks that were handed over last: the index may not have them yet."""
+        self._handed_over: deque[tuple[BlockPosition, Future[BlockOutcome]]] = deque()
+        self._refused = 0
 
     def run(self) -> bool:
         """Do what is left of the rebuild, if there is one. Returns False if it was interrupted. Raises StorageError."""
@@ -82,6 +90,14 @@ class Reindexer:
         if self._interrupted():
             logger.info("Interrupt requested. Exit reindexing.")
             return False
+        while self._handed_over:
+            self._settle()
+        if self._refused:
+            logger.warning(
+                "%d blocks in the block files are damaged or break a rule, and are left out with what builds on them until "
+                "a peer sends them",
+                self._refused,
+            )
         if scan.waiting:
             logger.warning("%d blocks have no known parent (%s)", scan.waiting, scan.first_waiting())
         self._service.submit(self._rebuild.end_index).result()
@@ -94,15 +110,35 @@ class Reindexer:
         entry = self._service.manager.lookup(found.hash)
         if entry is not None and entry.has_data:
             return
+        position = BlockPosition(number, found.offset, found.length)
         try:
-            block = Block.parse(scan.read(found))
-        except (BlockFileError, DecodeError) as error:
-            # The reference's old versions left such bytes between blocks.
-            logger.debug("LoadExternalBlockFile: unexpected data at file offset 0x%x - %s", found.offset, error)
+            raw = scan.read(found)
+        except BlockFileError as error:
+            self._refuse(position, found.hash, f"can't be read: {error}")
             return
         self._service.wait_for_room(QUEUED)
         self._queued[found.hash] = None
-        self._service.submit(self._rebuild.index, block, BlockPosition(number, found.offset, found.length))
+        try:
+            block = Block.parse(raw)
+        except DecodeError as error:
+            self._refuse(position, found.hash, f"can't be decoded: {error}")
+            self._service.submit(self._rebuild.index_header, BlockHeader.parse(raw))
+            return
+        self._handed_over.append((position, self._service.submit(self._rebuild.index, block, position)))
+        while self._handed_over and self._handed_over[0][1].done():
+            self._settle()
+
+    def _settle(self) -> None:
+        position, future = self._handed_over.popleft()
+        outcome = future.result()
+        if outcome.invalid is not None:
+            self._refuse(position, outcome.hash, f"refused: {outcome.invalid}")
+
+    def _refuse(self, position: BlockPosition, block_hash: BlockHash, reason: str) -> None:
+        self._refused += 1
+        if self._refused <= MAX_LINES:
+            path = self._block_files.path(position.file)
+            logger.warning("%s, offset %d: block %s %s", path, position.offset, hash_to_hex(block_hash), reason)
 
     def _connect(self) -> bool:
         while path := self._service.submit(self._rebuild.path, PATH_BLOCKS).result():

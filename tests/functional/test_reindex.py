@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from helpers.databases import postgres_schema
-from helpers.node import Node, RpcFailure, run_program
+from helpers.event_source import wait_until
+from helpers.node import Node, RpcFailure, free_port, run_program
 from helpers.node_database import on_server
 from helpers.zigzag import Zigzag, make_zigzag
 
@@ -107,6 +108,46 @@ def test_missing_coins_are_found_at_start(loaded: Path, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "Corrupted block database detected" in done.stderr
     assert "Please restart with -reindex or -reindex-chainstate to recover." in done.stderr
+
+
+@pytest.mark.parametrize("at", [150, 85], ids=["transactions", "a count that can't be decoded"])
+def test_a_damaged_block_is_named_and_fetched_from_a_peer(tmp_path: Path, at: int) -> None:
+    port = free_port()
+    with Node(tmp_path / "good", "-par=1", "-listen=1", f"-bind=127.0.0.1:{port}") as good:
+        good.rpc("generatetodescriptor", 30, "raw(51)")
+        tip, damaged = good.rpc("getbestblockhash"), good.rpc("getblockhash", 12)
+        raw = bytes.fromhex(good.rpc("getblock", damaged, 0))
+        good.stop()
+        shutil.copytree(tmp_path / "good", tmp_path / "bad")
+        path = tmp_path / "bad" / "regtest" / "blocks" / "blk00000.dat"
+        data = bytearray(path.read_bytes())
+        data[data.index(raw) + at] ^= 0x80
+        path.write_bytes(data)
+        good.start()
+        bad = Node(tmp_path / "bad", "-par=1")
+        bad.start("-reindex")
+        wait_until(lambda: "Reindexing finished" in bad.debug_log(), timeout_s=60)
+        found = bad.rpc("getblockchaininfo")
+        assert (found["blocks"], found["headers"]) == (11, 30)
+        assert f"block {damaged}" in bad.debug_log()
+        assert "1 blocks in the block files are damaged" in bad.debug_log()
+        bad.rpc("addnode", f"127.0.0.1:{port}", "onetry")
+        wait_for_tip(bad, tip)
+        assert bad.stop() == 0
+
+
+def test_a_key_that_fits_no_block_file_costs_nothing(tmp_path: Path) -> None:
+    node = Node(tmp_path, "-par=1")
+    with node:
+        node.rpc("generatetodescriptor", 5, "raw(51)")
+    key = tmp_path / "regtest" / "blocks" / "xor.dat"
+    before = key.read_bytes()
+    key.write_bytes(bytes(range(1, 9)))
+    with pytest.raises(AssertionError, match=r"No block of regtest can be read .* 6 blocks, which would be lost"):
+        node.start("-reindex")
+    key.write_bytes(before)
+    with node:
+        assert node.rpc("getblockcount") == 5
 
 
 def test_time_that_went_back(tmp_path: Path) -> None:
