@@ -6,6 +6,7 @@ Owns: the order of opening and closing, and the locks on the data directory and 
 import logging
 from contextlib import ExitStack
 from dataclasses import dataclass
+from operator import attrgetter
 
 from clarion.node.app.snapshot import open_snapshot
 from clarion.node.chain.prune import PRUNED_KEY
@@ -14,6 +15,7 @@ from clarion.node.chain.stores import ChainStores
 from clarion.node.config import Config, create_directories
 from clarion.node.errors import ConfigError
 from clarion.node.params.chain_params import ChainParams
+from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage.block_files import MAX_BLOCK_FILE_SIZE, BlockFiles
 from clarion.node.storage.database import Database, open_database
 from clarion.node.storage.directory_lock import DirectoryLock, lock_directory
@@ -107,6 +109,16 @@ def _check_blocks_to_read(database: Database, block_files: BlockFiles, config: C
             f"No block of {params.name} can be read in the files of {config.blocks_dir}, but the chain database has {blocks} "
             "blocks, which would be lost: is it another folder, or xor.dat not the one that the files were written with?"
         )
+    if config.reindex_chainstate and not config.reindex:
+        # The places of the blocks are taken from the database: it must be that of these files.
+        stored = (row for row in database.chain.load_blocks() if row.data_size)
+        last = max(stored, key=attrgetter("data_position"), default=None)
+        if last is not None and (reason := block_files.fault_at(last.data_position, last.hash)):
+            raise ConfigError(
+                f"The last block that the chain database names, {hash_to_hex(last.hash)}, is not in its place: {reason}. Are "
+                "-datadir, -blocksdir and -database those of one chain? To build it from the blocks that are there, start "
+                "with -reindex"
+            )
 
 
 def _wanted_rebuild(config: Config) -> Rebuild:

@@ -15,9 +15,8 @@ from clarion.node.chain.relinking import relink
 from clarion.node.chain.snapshot.snapshots import Snapshots
 from clarion.node.chain.state import ChainState
 from clarion.node.chain.stores import ChainStores
-from clarion.node.errors import BlockFileError, DecodeError, StorageError
+from clarion.node.errors import StorageError
 from clarion.node.params.chain_params import ChainParams
-from clarion.node.primitives.block import BlockHeader
 from clarion.node.primitives.ids import hash_to_hex
 from clarion.node.storage.blk_reader import BlkFile
 from clarion.node.storage.block_files import BlockFiles
@@ -133,25 +132,13 @@ class Recovery:
                 f"Error loading block database: {folder} holds no block files, but the chain database has "
                 f"{self._state.active.height + 1} blocks: are -datadir, -blocksdir and -database those of one chain?"
             )
-        if last is not None and (reason := self._missing(block_files, last)):
+        if last is not None and (reason := block_files.fault_at(last.data_position, last.hash)):
             # Before anything is cut or appended behind it.
             raise StorageError(
                 f"Corrupted block database detected: the last block that the chain database names, {hash_to_hex(last.hash)}, "
                 f"is not in its place: {reason}. Either it is damaged, or -datadir, -blocksdir and -database are not those of "
                 "one chain. To build the chain from the blocks that are there, start with -reindex"
             )
-
-    @staticmethod
-    def _missing(block_files: BlockFiles, entry: BlockIndexEntry) -> str:
-        """Return what is wrong about a block's place in the files, as far as its header tells, "" if nothing is."""
-        position = entry.data_position
-        try:
-            found = BlockHeader.parse(block_files.read(position)).hash
-        except (BlockFileError, DecodeError) as error:
-            return str(error)
-        if found == entry.hash:
-            return ""
-        return f"{block_files.path(position.file)} has block {hash_to_hex(found)} at offset {position.offset}"
 
     def _make_genesis(self, position: BlockPosition | None) -> None:
         """Store genesis, unless it lies at `position` or is in the index already, and connect it."""

@@ -6,6 +6,9 @@ Owns: where the next block goes, and cutting off what a crash left behind. Never
 from pathlib import Path
 from typing import NamedTuple
 
+from clarion.node.errors import BlockFileError, DecodeError
+from clarion.node.primitives.block import BlockHeader
+from clarion.node.primitives.ids import BlockHash, hash_to_hex
 from clarion.node.storage.blk_reader import BlkFile
 from clarion.node.storage.flat_files import FRAME_SIZE, FlatFiles
 from clarion.node.storage.rows import BlockPosition
@@ -78,6 +81,16 @@ class BlockFiles:
     def read(self, position: BlockPosition) -> bytes:
         """Return the raw block at `position`. Raises BlockFileError if its file is not there or is damaged."""
         return self._files.read(position)
+
+    def fault_at(self, position: BlockPosition, block_hash: BlockHash) -> str:
+        """Return why the block of this hash is not at `position`, as far as its frame and header tell; "" if it is."""
+        try:
+            found = BlockHeader.parse(self.read(position)).hash
+        except (BlockFileError, DecodeError) as error:
+            return str(error)
+        if found == block_hash:
+            return ""
+        return f"{self.path(position.file)} has block {hash_to_hex(found)} at offset {position.offset}"
 
     def read_part(self, file: int, offset: int, length: int) -> bytes:
         """Return bytes of block file number `file` from `offset` on. Raises BlockFileError if they are not there."""

@@ -80,6 +80,7 @@ def test_the_database_of_another_chain_changes_nothing(used: Path) -> None:
     said = start(used)
     assert "Corrupted block database detected: the last block that the chain database names" in said
     assert "those of one chain" in said
+    assert "those of one chain?" in start(used, "-reindex-chainstate")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     shutil.rmtree(own)
     (used.parent / "own").rename(own)
