@@ -84,7 +84,8 @@ def importmempool(ctx: NodeContext, filepath: str, options: dict[str, Any] | Non
         apply_fee_delta_priority=_flag(given, "apply_fee_delta_priority", False),
         apply_unbroadcast_set=_flag(given, "apply_unbroadcast_set", False),
     )
-    if not ctx.mempool.import_file(Path(filepath), chosen, ctx.stopping):
+    # No file has a name with a zero character in it.
+    if "\0" in filepath or not ctx.mempool.import_file(Path(filepath), chosen, ctx.stopping):
         raise RpcError(RpcCode.MISC_ERROR, "Unable to import mempool file, see debug log for details.")
     return {}
 

@@ -108,12 +108,14 @@ def _expand_scan_object(
 
 
 def parse_range(value: Any) -> tuple[int, int]:
-    """Return (first, last) of a descriptor's range, given as its end or as [begin,end]. Raises RpcError -8."""
+    """Return (first, last) of a descriptor's range, given as its end or as [begin,end]. Raises RpcError -8, -1."""
     if isinstance(value, list) and len(value) == 2:
+        if any(isinstance(bound, bool) or not isinstance(bound, int | float) for bound in value):
+            raise _invalid("Range must be specified as end or as [begin,end]")
         low, high = parse_int(value[0], INT64), parse_int(value[1], INT64)
         if low > high:
             raise _invalid("Range specified as [begin,end] must not have begin after end")
-    elif isinstance(value, int) and not isinstance(value, bool):
+    elif isinstance(value, int | float) and not isinstance(value, bool):
         low, high = 0, parse_int(value, INT64)
     else:
         raise _invalid("Range must be specified as end or as [begin,end]")

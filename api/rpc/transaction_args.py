@@ -166,7 +166,9 @@ def _outputs(value: Any, network: AddressFormat) -> list[TxOut]:
             if has_data:
                 raise _invalid("duplicate key: data")
             has_data = True
-            data = parse_hex(str(values[name]) if _is_number(values[name]) else values[name], "Data")
+            given = values[name]
+            # True is the text 1 there, as a number is its own text.
+            data = parse_hex("1" if given is True else str(given) if _is_number(given) else given, "Data")
             txouts.append(TxOut(0, bytes((OP_RETURN,)) + push_data(data)))
             continue
         script = script_of_address(name, network)

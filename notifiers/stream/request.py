@@ -120,7 +120,10 @@ def _words(value: Any) -> Sequence[str]:
 
 
 def _bytes(word: str) -> bytes:
-    found = bytes.fromhex(word)
+    try:
+        found = bytes.fromhex(word)
+    except ValueError:
+        raise ValueError(f"hex expected, not {word!r}") from None
     if 2 * len(found) != len(word):
         raise ValueError(f"hex without blanks expected, not {word!r}")
     return found
@@ -128,7 +131,8 @@ def _bytes(word: str) -> bytes:
 
 def _number(value: Any, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise ValueError("a number expected")
+        # A whole number too large for 64 bits comes as a float out of JSON.
+        raise ValueError(f"a number from {least} to {most} expected")
     if isinstance(value, str) and not (value.isascii() and value.isdigit()):
         raise ValueError(f"a number expected, not {value!r}")
     number = int(value)

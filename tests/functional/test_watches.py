@@ -58,6 +58,9 @@ def test_life_of_a_watch(node: Node, tmp_path: Path) -> None:
     made = _http(node, "POST", body={"name": "all", "scripts": [SCRIPT.hex()], "start": 0}).json()
     assert (made["name"], made["start"]) == ("all", 0)
     count = node.rpc("getblockcount")
+    for method, what in (("addwatch", {"scripts": ["51"], "start": count + 2}), ("rescanwatch", count + 2)):
+        with pytest.raises(RpcFailure, match=f"no such height {count + 2}; the chain's height is {count}"):
+            node.rpc(method, "all", what)
     whole = _caught_up(node, "all")
     assert whole["balance_sat"] == count * 50 * 10**8
     tx = spend([money], outputs=2)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clarion.node.chain.indexes.jobs import Job
+from clarion.node.errors import RpcError
 from clarion.plugins.bundled.watches import reading
 from clarion.plugins.bundled.watches.definition import check_height, check_name, read_definition
 from clarion.plugins.bundled.watches.index import NAME, STORE_NAME, WatchIndex
-from clarion.plugins.bundled.watches.records import StoredRange
+from clarion.plugins.bundled.watches.records import INVALID, StoredRange
 from clarion.plugins.contexts import NodeAccess, ReaderAccess
 from clarion.plugins.rpc import ArgKind, RpcArg, RpcMethod
 
@@ -78,7 +79,7 @@ def _index(context: ReaderAccess) -> Any:
 
 def _add(node: NodeAccess, name: str, start: int | None, scripts: list[Any], ranges: list[Any]) -> str:
     """Make a watch that counts from height `start`, None: what comes above today's tip."""
-    first = node.chain.manager.tip.height + 1 if start is None else start
+    first = node.chain.manager.tip.height + 1 if start is None else _there(node, start)
     return _change(node, lambda index: index.add(name, first, _scripts(scripts), _ranges(ranges)))
 
 
@@ -91,7 +92,15 @@ def _remove(node: NodeAccess, name: str) -> str:
 
 
 def _rescan(node: NodeAccess, name: str, start: int) -> str:
-    return _change(node, lambda index: index.rescan(name, start))
+    return _change(node, lambda index: index.rescan(name, _there(node, start)))
+
+
+def _there(node: NodeAccess, start: int) -> int:
+    """Return `start`. Raises RpcError -8 if it is above the next block: a mistyped height would wait without a word."""
+    tip_height = node.chain.manager.tip.height
+    if start > tip_height + 1:
+        raise RpcError(INVALID, f"start: no such height {start}; the chain's height is {tip_height}")
+    return start
 
 
 def _change(node: NodeAccess, make_job: Callable[[WatchIndex], Job]) -> str:

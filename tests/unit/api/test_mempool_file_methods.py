@@ -43,5 +43,6 @@ def test_imports_that_are_refused(own_stack: ApiStack) -> None:
     own_stack.node.manager.state.initial_download = False
     message = "Unable to import mempool file, see debug log for details."
     assert own_stack.error("importmempool", "absent") == (-1, message)
+    assert own_stack.error("importmempool", "\0") == (-1, message)
     wrong = "JSON value of type number is not of expected type bool"
     assert own_stack.error("importmempool", "absent", {"use_current_time": 1}) == (-3, wrong)

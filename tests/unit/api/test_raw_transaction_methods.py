@@ -154,6 +154,7 @@ NO_STRING = "JSON value of type null is not of expected type string"
         ([[], None], -8, "Invalid parameter, output argument must be non-null"),
         ([[], "foo"], -3, "JSON value of type string is not of expected type array"),
         ([[], {"data": "foo"}], -8, "Data must be hexadecimal string (not 'foo')"),
+        ([[], {"data": True}], -8, "Data must be hexadecimal string (not '1')"),
         ([[], {"foo": 0}], -5, "Invalid Bitcoin address: foo"),
         ([[], {"foo": True}], -3, "Amount is not a number or string"),
         ([[], {ADDRESS: "foo"}], -3, "Invalid amount"),

@@ -93,3 +93,16 @@ def test_descriptors_in_text_keep_the_commas_in_their_brackets() -> None:
 def test_wrong_descriptor_is_refused_with_its_reason(described: object, words: str) -> None:
     with pytest.raises(StreamError, match=words):
         parse_request({"descriptors": described}, PARAMS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"min_value_sat": float(2**64)}, "a number from 0 to 9223372036854775807 expected"),
+        ({"min_conf": 1001}, "a number from 1 to 1000 expected"),
+        ({"scripts": ["xy"]}, "scripts: hex expected, not 'xy'"),
+    ],
+)
+def test_wrong_value_is_told_with_what_is_expected(fields: dict[str, object], words: str) -> None:
+    with pytest.raises(StreamError, match=words):
+        parse_request(fields, PARAMS)
